@@ -1,0 +1,50 @@
+// Builds the image of a runner: one CommonJS file that needs no node_modules, with the filter and the shell wrapper beside it.
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { build } from 'esbuild';
+
+const here = import.meta.dirname;
+
+/** Evaluates one TypeScript file of ours at build time, so that bundling needs no earlier build. */
+async function load(file) {
+  const { outputFiles } = await build({ entryPoints: [file], bundle: true, platform: 'node', format: 'esm', conditions: ['source'], write: false });
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
+}
+
+async function sha256(file) {
+  const hash = createHash('sha256');
+  for await (const chunk of fs.createReadStream(file)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+/**
+ * @param {{ packageDir: string, agentProgram?: string }} options `agentProgram`: a binary that is bound beside the bundle; its
+ * hash goes into the bundle, so that the runner's digest covers it.
+ */
+export async function bundleRunner({ packageDir, agentProgram }) {
+  const out = path.join(packageDir, 'dist', 'bundle');
+  const next = `${out}.${process.pid}`;
+  fs.mkdirSync(next, { recursive: true });
+  await build({
+    entryPoints: [path.join(packageDir, 'src', 'main.ts')],
+    outfile: path.join(next, 'main.js'),
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20.19',
+    conditions: ['source'],
+    legalComments: 'none',
+    // Dependencies that are ES modules ask where they are.
+    define: { 'import.meta.url': '__bundleUrl' },
+    banner: { js: 'const __bundleUrl = require("node:url").pathToFileURL(__filename).href;' },
+    logLevel: 'warning',
+  });
+  const { seccompFilter } = await load(path.join(here, 'src', 'seccomp.ts'));
+  fs.writeFileSync(path.join(next, 'strict.bpf'), seccompFilter('strict'));
+  fs.copyFileSync(path.join(here, 'sh-wrap'), path.join(next, 'sh-wrap'));
+  fs.chmodSync(path.join(next, 'sh-wrap'), 0o755);
+  if (agentProgram !== undefined) fs.writeFileSync(path.join(next, 'agent-program.sha256'), `${await sha256(agentProgram)}\n`);
+  fs.rmSync(out, { recursive: true, force: true });
+  fs.renameSync(next, out);
+}

@@ -1,0 +1,77 @@
+import fs from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import { forwardedHeaders, forwardedPath, type Refusal, readRefusal } from './forward-rules';
+import { type Endpoint, openRequest } from './transport';
+
+export interface ForwarderOptions {
+  readonly llm: Endpoint;
+  readonly token: string;
+  /** A unix socket (created 0700 around) or a port on loopback (0 = any free one). */
+  readonly listen: { readonly socketPath: string } | { readonly port: number };
+  readonly onRefusal: (refusal: Refusal) => void;
+}
+
+export interface Forwarder {
+  readonly port: number | null;
+  close(): void;
+}
+
+const refusalBytesMax = 64 * 1024;
+
+/** Takes the agent program's model requests and adds the llm token, so that the program itself holds a placeholder. */
+export async function startForwarder(options: ForwarderOptions): Promise<Forwarder> {
+  const server = http.createServer((request, response) => forward(request, response, options));
+  // A model may think for minutes before the first byte.
+  server.requestTimeout = 0;
+  server.headersTimeout = 0;
+  server.on('connect', (_request, socket) => socket.destroy());
+  server.on('upgrade', (_request, socket) => socket.destroy());
+  const { listen } = options;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    if ('socketPath' in listen) {
+      fs.mkdirSync(path.dirname(listen.socketPath), { recursive: true, mode: 0o700 });
+      server.listen(listen.socketPath, resolve);
+    } else server.listen(listen.port, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  return {
+    port: address !== null && typeof address === 'object' ? address.port : null,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+function forward(request: http.IncomingMessage, response: http.ServerResponse, { llm, token, onRefusal }: ForwarderOptions): void {
+  const upstreamPath = forwardedPath(request.method, request.url);
+  if (upstreamPath === undefined) {
+    request.resume();
+    response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"not_forwarded"}');
+    return;
+  }
+  const upstream = openRequest(llm, upstreamPath, { method: 'POST', headers: forwardedHeaders(request.headers, token) });
+  upstream.on('response', (answer) => {
+    const { 'transfer-encoding': _hop, connection: _connection, ...headers } = answer.headers;
+    response.writeHead(answer.statusCode ?? 502, headers);
+    answer.on('error', () => response.destroy());
+    if ([401, 403, 429].includes(answer.statusCode ?? 0)) watchRefusal(answer, onRefusal);
+    answer.pipe(response);
+  });
+  upstream.on('error', () => response.destroy());
+  response.on('close', () => upstream.destroy());
+  request.pipe(upstream);
+}
+
+function watchRefusal(answer: http.IncomingMessage, onRefusal: (refusal: Refusal) => void): void {
+  let body = '';
+  answer.on('data', (chunk: Buffer) => {
+    if (body.length < refusalBytesMax) body += chunk.toString('utf8');
+  });
+  answer.on('end', () => {
+    const refusal = readRefusal(answer.statusCode ?? 0, body);
+    if (refusal !== undefined) onRefusal(refusal);
+  });
+}

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import fs from 'node:fs';
+
+/** Where the outer sandbox mounts things. The contract with its builder is in ../README.md. */
+export const runnerDir = '/opt/runner';
+const bundledBubblewrap = '/opt/bwrap';
+/** Tools of the project under work (node, git …) when they are not below the host's /usr; optional. */
+const toolsDir = '/opt/tools';
+
+export interface InnerSandboxOptions {
+  readonly env: Readonly<Record<string, string>>;
+  /** `own` = a network namespace with nothing in it; `shared` = the outer sandbox's loopback, for programs that speak TCP only. */
+  readonly network: 'own' | 'shared';
+  readonly readOnlyWorkspace: boolean;
+  readonly binds?: readonly Bind[];
+  readonly signal?: AbortSignal | undefined;
+  readonly stdin?: 'pipe' | 'ignore';
+}
+
+export interface Bind {
+  readonly src: string;
+  readonly dest: string;
+  readonly writable?: boolean;
+}
+
+/** Every tmpfs has a size: its pages count as memory of the run, and one `dd` would otherwise get the run killed. */
+const tmpfsBytesMax = 256 * 1024 * 1024;
+/** Counted per user namespace: a fork bomb hits this and the runner outside lives on. */
+const processesMax = 256;
+/** Under memory pressure the agent program goes before the runner, and a command (800, sh-wrap) before the agent. */
+const oomScoreAdjust = 300;
+
+function bubblewrapPath(): string {
+  return fs.existsSync(bundledBubblewrap) ? bundledBubblewrap : '/usr/bin/bwrap';
+}
+
+/**
+ * Arguments of the inner bubblewrap. Neither `--disable-userns` nor the strict filter here: each shell command starts one
+ * more sandbox inside (sh-wrap), and that innermost one has both.
+ */
+export function innerSandboxArgs(command: string, args: readonly string[], options: InnerSandboxOptions): string[] {
+  const sizedTmpfs = (path: string): string[] => ['--size', String(tmpfsBytesMax), '--tmpfs', path];
+  const tools: Bind[] = fs.existsSync(toolsDir) ? [{ src: toolsDir, dest: toolsDir }] : [];
+  const binds = [...tools, ...(options.binds ?? [])].flatMap(({ src, dest, writable }) => [writable ? '--bind' : '--ro-bind', src, dest]);
+  return [
+    '--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try',
+    ...(options.network === 'own' ? ['--unshare-net'] : []),
+    '--cap-drop', 'ALL', '--die-with-parent', '--new-session',
+    '--ro-bind', '/usr', '/usr', '--symlink', 'usr/bin', '/bin', '--symlink', 'usr/lib', '/lib', '--symlink', 'usr/lib64', '/lib64',
+    '--proc', '/proc', '--dev', '/dev', ...sizedTmpfs('/dev/shm'), '--remount-ro', '/dev',
+    ...sizedTmpfs('/tmp'), ...sizedTmpfs('/home'), '--dir', '/home/agent', '--dir', '/etc', '--dir', '/run',
+    '--bind', '/workspace', '/workspace', ...(options.readOnlyWorkspace ? ['--remount-ro', '/workspace'] : []),
+    ...binds,
+    // bwrap's root is a writable tmpfs: without this an agent could write /etc/ld.so.preload.
+    '--remount-ro', '/',
+    '--clearenv', ...Object.entries(options.env).flatMap(([name, value]) => ['--setenv', name, value]),
+    '--chdir', '/workspace', '--', command, ...args,
+  ];
+}
+
+/** What sh-wrap needs in the sandbox of the agent program to put each shell command one sandbox deeper. */
+export function shellSandboxBinds({ overBash = false } = {}): Bind[] {
+  return [
+    { src: '/usr/bin/bash', dest: '/opt/bash' },
+    { src: `${runnerDir}/sh-wrap`, dest: '/opt/sh-wrap' },
+    { src: `${runnerDir}/strict.bpf`, dest: '/opt/strict.bpf' },
+    ...(fs.existsSync(bundledBubblewrap) ? [{ src: bundledBubblewrap, dest: bundledBubblewrap }] : []),
+    ...(overBash ? [{ src: `${runnerDir}/sh-wrap`, dest: '/usr/bin/bash' }] : []),
+  ];
+}
+
+/** Placeholders only: environment and arguments of a process are readable inside its sandbox. */
+export const innerEnvironment: Readonly<Record<string, string>> = { PATH: '/opt/tools/bin:/usr/local/bin:/usr/bin', HOME: '/home/agent', LANG: 'C.UTF-8', TMPDIR: '/tmp' };
+
+/** Starts a program one sandbox below the runner. stdio are pipes, never files: a sandboxed process can re-open those. */
+export function spawnInner(command: string, args: readonly string[], options: InnerSandboxOptions): ChildProcess {
+  const wrapped = [
+    `--nproc=${processesMax}`, 'choom', '-n', String(oomScoreAdjust), '--', bubblewrapPath(),
+    ...innerSandboxArgs(command, args, options),
+  ];
+  return spawn('/usr/bin/prlimit', wrapped, {
+    env: { PATH: '/usr/bin' },
+    cwd: '/',
+    stdio: [options.stdin ?? 'pipe', 'pipe', 'pipe'],
+    ...(options.signal ? { signal: options.signal } : {}),
+  });
+}

@@ -1,0 +1,4 @@
+import { runAgent } from '@fluidbox/runner-lib';
+import { runScript } from './run-script';
+
+void runAgent(runScript);

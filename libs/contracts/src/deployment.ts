@@ -1,0 +1,55 @@
+import { z } from 'zod';
+
+export const serviceNames = ['gateway', 'runner-gateway', 'run-specs', 'runs', 'gate', 'approvals', 'llm-facade', 'scheduler', 'projector'] as const;
+export const ServiceName = z.enum(serviceNames);
+export type ServiceName = z.infer<typeof ServiceName>;
+
+/** `.fluidbox/secrets/<service>.json`, mode 0600: what one service may open. */
+export const ServiceSecrets = z.strictObject({ database_url: z.string(), nats_url: z.string(), nats_user: z.string(), nats_password: z.string() });
+export type ServiceSecrets = z.infer<typeof ServiceSecrets>;
+
+/** `.fluidbox/up.json`: where the live stack is. Secrets stay in files of mode 0600 that are only named here. */
+export const UpFile = z.strictObject({
+  deployment_id: z.string(),
+  pid: z.number().int(),
+  pid_started_at: z.string(),
+  started_at: z.string(),
+  mode: z.enum(['all-in-one', 'processes']),
+  public_url: z.string(),
+  control_url: z.string(),
+  llm_url: z.string(),
+  nats_url: z.string(),
+  database_host: z.string(),
+  files: z.strictObject({ admin_token: z.string(), secrets_dir: z.string(), kek: z.string(), ledger_public_key: z.string() }),
+  processes: z.array(z.strictObject({ name: z.string(), pid: z.number().int(), started: z.string() })),
+});
+export type UpFile = z.infer<typeof UpFile>;
+
+/**
+ * Environment of a service. `FLUIDBOX_SECRETS_FILE` names its ServiceSecrets file; in all-in-one `FLUIDBOX_SECRETS_DIR` holds one file per service.
+ * Each further variable is read only by the services named.
+ */
+export const environmentVariables = {
+  FLUIDBOX_SECRETS_FILE: 'every service run alone: path of its secrets file',
+  FLUIDBOX_SECRETS_DIR: 'all-in-one: folder with <service>.json for each',
+  FLUIDBOX_HOME: 'folder for data (default: .fluidbox)',
+  FLUIDBOX_DEPLOYMENT_ID: 'scheduler, runs: names this deployment; only its own sandboxes are adopted or ended',
+  FLUIDBOX_KEK_FILE: 'runs, run-specs, gate, approvals, gateway, llm-facade: the 32-byte key-encryption key, hex',
+  FLUIDBOX_TOKEN_KEY_FILE: 'runs: Ed25519 private key (PEM) that signs run tokens',
+  FLUIDBOX_TOKEN_PUBLIC_KEYS_FILE: 'runner-gateway, llm-facade: JWKS of the run-token keys',
+  FLUIDBOX_LEDGER_KEY_FILE: 'projector: Ed25519 private key (PEM) that signs checkpoints',
+  FLUIDBOX_LEDGER_PUBLIC_KEYS_FILE: 'gateway: JWKS of the checkpoint keys',
+  FLUIDBOX_ADMIN_TOKEN_FILE: 'gateway: the bootstrap admin token',
+  FLUIDBOX_PUBLIC_PORT: 'gateway: public listener (default 8787; 0 = any free port)',
+  FLUIDBOX_CONTROL_PORT: 'runner-gateway: internal listener (default 8788; 0 = any free port)',
+  FLUIDBOX_LLM_PORT: 'llm-facade: internal listener (default 8789; 0 = any free port)',
+  FLUIDBOX_BIND_ADDRESS: 'listeners: address (default 127.0.0.1)',
+  FLUIDBOX_UP_FILE: 'scheduler: up.json, which sandbox supervisors read for the control and llm URLs at each connection',
+  FLUIDBOX_BLOBS_DIR: 'scheduler, runner-gateway, gateway: folder of sealed archives and artifacts',
+  FLUIDBOX_RUNS_DIR: 'scheduler: folder of workspaces and sandbox state',
+  FLUIDBOX_LOCAL_SOURCES: 'scheduler: colon-separated absolute paths that local_copy and local git may read (default: none)',
+  FLUIDBOX_ANTHROPIC_URL: 'llm-facade: upstream base URL (default https://api.anthropic.com)',
+  FLUIDBOX_ANTHROPIC_KEY_FILE: 'llm-facade: file with the upstream key',
+  FLUIDBOX_LOG_LEVEL: 'every service: pino level (default info)',
+} as const;
+export type EnvironmentVariable = keyof typeof environmentVariables;

@@ -1,0 +1,53 @@
+/**
+ * The harness registry: a plain table. A third harness is one row here and one image folder; what a run needs of its row is
+ * frozen into its spec, so a later edit never changes a run that exists.
+ */
+export interface Harness {
+  readonly id: string;
+  /** Folder in `images/`. */
+  readonly image: string;
+  readonly dialect: 'anthropic_messages' | 'openai_responses' | 'none';
+  readonly models: readonly string[];
+  readonly defaultModel: string | null;
+  /** Canonical names of the built-in tools it may offer. The facade drops every other one from a model request. */
+  readonly tools: readonly string[];
+  /** The harness's own spelling → canonical name, where they differ. */
+  readonly toolNames: Readonly<Record<string, string>>;
+  /** Tools whose calls change nothing and may end undecided. */
+  readonly noEffectTools: readonly string[];
+  /** How the result of a call looks that the harness refused before any hook: an error whose text starts like this. */
+  readonly refusal: { readonly requiresErrorFlag: boolean; readonly prefixes: readonly string[] };
+  /** More environment for the agent program. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export const harnesses = {
+  'claude-agent-sdk': {
+    id: 'claude-agent-sdk',
+    image: 'claude-runner',
+    dialect: 'anthropic_messages',
+    models: ['claude-haiku-4-5', 'claude-sonnet-4-5', 'claude-sonnet-5', 'claude-opus-4-8'],
+    defaultModel: 'claude-haiku-4-5',
+    tools: ['Bash', 'Read', 'Edit', 'Write', 'Glob', 'Grep', 'NotebookEdit', 'Agent', 'TodoWrite'],
+    toolNames: { Task: 'Agent' },
+    noEffectTools: [],
+    refusal: { requiresErrorFlag: true, prefixes: ['<tool_use_error>'] },
+    environment: { CLAUDE_CODE_DISABLE_CRON: '1', CLAUDE_CODE_DISABLE_WORKFLOWS: '1', CLAUDE_CODE_DISABLE_BUNDLED_SKILLS: '1' },
+  },
+  scripted: {
+    id: 'scripted',
+    image: 'scripted-runner',
+    dialect: 'none',
+    models: ['none'],
+    defaultModel: 'none',
+    tools: ['Bash', 'Read', 'Edit', 'Write'],
+    toolNames: {},
+    noEffectTools: [],
+    refusal: { requiresErrorFlag: true, prefixes: [] },
+    environment: {},
+  },
+} as const satisfies Record<string, Harness>;
+
+export type HarnessId = keyof typeof harnesses;
+export const isHarnessId = (id: string): id is HarnessId => Object.hasOwn(harnesses, id);
+export const harnessOf = (id: HarnessId): Harness => harnesses[id];

@@ -1,0 +1,118 @@
+import type { EventDraft, LogMessage, RecordedEvent, StreamCategory, StreamRef } from '@fluidbox/contracts';
+import type { Redacted } from '@fluidbox/redaction';
+import type { ContentClass, Keyring, WrappedRunKeys } from '@fluidbox/seal';
+
+/** An event ready to be stored: redacted ledger bytes and sealed content. Made by `prepareEvent`, never by hand. */
+export interface PreparedEvent {
+  readonly eventId: string;
+  readonly type: string;
+  readonly ledger: Redacted;
+  readonly content: Readonly<Partial<Record<ContentClass, Buffer>>>;
+}
+
+/** Stored whole or not at all. `expected`: the version (last seq) the decision was folded from, or `any` for a fact. */
+export interface AppendGroup {
+  readonly stream: StreamRef;
+  readonly events: readonly PreparedEvent[];
+  readonly expected: number | 'any';
+  /** A fact carries the generation it belongs to: another one in `stream_heads` refuses the group (`stale_lease`). */
+  readonly generation?: number;
+  /** Set by `lease.granted`: the head's new generation. */
+  readonly setGeneration?: number;
+  /** The terminal group closes the stream: nothing is appended after it (`closed`). */
+  readonly closes?: boolean;
+  readonly keys?: WrappedRunKeys;
+  readonly documents?: readonly { readonly digest: string; readonly bytes: Buffer }[];
+  /** Organisation, agent and month accounts, changed in the same statement: all or none. */
+  readonly accounts?: readonly AccountChange[];
+}
+export interface AccountChange {
+  readonly scope: string;
+  readonly period: string;
+  readonly reserve: number;
+  readonly settle: number;
+}
+export type AppendResult =
+  | { readonly ok: true; readonly firstSeq: number; readonly lastSeq: number; readonly events: readonly RecordedEvent[] }
+  | { readonly ok: false; readonly reason: 'conflict'; readonly missed: readonly RecordedEvent[]; readonly version: number }
+  | { readonly ok: false; readonly reason: 'stale_lease' | 'closed' | 'over_account' };
+
+/** Postgres and memory implementations, one test suite. */
+export interface EventStore {
+  /** Group commit: callers enqueue, one statement per batch. Rejects with Problem `overloaded` when its bounded queue is full. */
+  append(groups: readonly AppendGroup[]): Promise<readonly AppendResult[]>;
+  /** Ledger events of one stream after `after`, ascending, at most `limit` (cap 1,000). */
+  read(stream: StreamRef, options?: { after?: number; limit?: number }): Promise<readonly RecordedEvent[]>;
+  /** With the hash of each row, for verification and the API. */
+  readWithHashes(stream: StreamRef, options?: { after?: number; limit?: number }): Promise<readonly (RecordedEvent & { hash: string; body: string })[]>;
+  /** Sealed content of events of one stream. */
+  readContent(stream: StreamRef, seqs: readonly number[], keyClass: ContentClass): Promise<ReadonlyMap<number, Buffer>>;
+  /** Global order. Never skips a late commit: stops before the oldest open writing transaction. */
+  readAll(options: { after: number; limit: number; categories: readonly StreamCategory[] }): Promise<readonly RecordedEvent[]>;
+  head(stream: StreamRef): Promise<{ version: number; hash: string; generation: number; closed: boolean } | null>;
+  wrappedKeys(stream: string): Promise<WrappedRunKeys | null>;
+  /** Content-addressed documents: checked against their digest on read. */
+  document(digest: string): Promise<Buffer | null>;
+  putDocument(bytes: Buffer): Promise<string>;
+  /** Called once per (stream, batch) after its commit; the bus publishes it. */
+  onCommitted(listener: (message: LogMessage) => void): void;
+  close(): Promise<void>;
+}
+
+/** A fold: `evolve` may change the state it is given and returns it; the cache owns the state, decisions only read it. */
+export interface Fold<S> {
+  readonly initial: () => S;
+  readonly evolve: (state: S, event: RecordedEvent) => S;
+}
+
+/** What a decision wants: nothing, or events in one group. `result` is answered after the commit. */
+export interface Decision<R> {
+  readonly events: readonly EventDraft[];
+  readonly result: R;
+  readonly closes?: boolean;
+  readonly setGeneration?: number;
+  readonly createKeys?: boolean;
+  readonly documents?: readonly Buffer[];
+  readonly accounts?: readonly AccountChange[];
+}
+
+/** The store as a use case sees it: load → decide → append, with the fold cached and every conflict decided again. */
+export interface Ledger {
+  /**
+   * Folds the stream (cached, kept current by the log), asks `decide`, appends at the version it saw. On a conflict it applies what was missed
+   * and asks again, at last under the lock of the stream's head, so it always ends. `decide` must be pure: it may run more than once.
+   */
+  decide<S, R>(fold: Fold<S>, stream: StreamRef, decide: (state: S, version: number) => Decision<R> | Promise<Decision<R>>): Promise<R>;
+  /** Facts: appended at any version. `generation` fences them. Answers null when the stream is closed. */
+  record(stream: StreamRef, events: readonly EventDraft[], options?: { generation?: number }): Promise<{ firstSeq: number; lastSeq: number } | null>;
+  /** The folded state at the head as this process knows it; `fresh` reads to the head in Postgres first. */
+  state<S>(fold: Fold<S>, stream: StreamRef, options?: { fresh?: boolean }): Promise<{ state: S; version: number }>;
+  /** Batches of other processes, from the bus: applied to the cached folds. A jump makes the next use read the range. */
+  apply(message: LogMessage): void;
+  /** Content of one event, opened; null when erased. */
+  content(stream: StreamRef, seq: number, keyClass: ContentClass): Promise<unknown>;
+  readonly store: EventStore;
+  readonly keyring: Keyring;
+}
+
+/** Follows the global order with its position in Postgres, in the transaction of its effect (`tx`) where it has one there. */
+export interface LogFollower {
+  /** Durable name; the row in `ledger.positions`. */
+  readonly name: string;
+  readonly categories: readonly StreamCategory[];
+  readonly types?: readonly string[];
+  /** At least once unless the effect is written through `tx`. Throwing retries with backoff; after 10 tries the event is parked with its reason. */
+  handle(events: readonly RecordedEvent[], tx: SqlClient): Promise<void>;
+}
+export interface SqlClient {
+  query<Row extends object = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<{ rows: Row[]; rowCount: number }>;
+}
+
+/** Sealed files named (run, sha256). Folder implementation now, object store later. */
+export interface BlobStore {
+  /** Streams plain bytes in, seals them in chunks with the run's `rest` key; answers digest and size of the plain bytes. */
+  put(runId: string, key: Buffer, source: AsyncIterable<Buffer>, options?: { bytesMax?: number }): Promise<{ sha256: string; bytes: number }>;
+  open(runId: string, key: Buffer, sha256: string): AsyncIterable<Buffer>;
+  has(runId: string, sha256: string): Promise<boolean>;
+  remove(runId: string): Promise<void>;
+}

@@ -1,0 +1,22 @@
+// Becomes the real command as far as Node can: same stdin, stdout, stderr, signals handed on, and its exit code or signal is ours.
+
+import { spawn } from 'node:child_process';
+import os from 'node:os';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'];
+
+export function handOver(file, args, env) {
+  const child = spawn(process.execPath, [file, ...args], { stdio: 'inherit', env });
+  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    process.stderr.write(`fluidbox: cannot start ${file}: ${error.message}\n`);
+    process.exit(127);
+  });
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+    // Some signals are ignored by whoever started us; the shell's convention says the same thing.
+    setTimeout(() => process.exit(128 + (os.constants.signals[signal] ?? 0)), 200);
+  });
+}
