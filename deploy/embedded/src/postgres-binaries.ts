@@ -14,7 +14,10 @@ export function postgresBinaries(): PostgresBinaries {
   try {
     entry = require.resolve(name);
   } catch (cause) {
-    throw new EmbeddedFailure(`Postgres binaries for ${process.platform} ${process.arch} (package ${name}) are missing. Fix: npm run setup`, { cause });
+    throw new EmbeddedFailure(
+      `Postgres binaries for ${process.platform} ${process.arch} (package ${name}) are missing. Fix: npm run setup`,
+      { cause },
+    );
   }
   const packageDir = path.resolve(path.dirname(entry), '..');
   linkLibraries(packageDir);

@@ -18,7 +18,8 @@ export function asAllowedUser(command: string, args: readonly string[]): { comma
 export function denyPostgresAsRoot(dir: string): string | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const probe = spawnSync('unshare', ['-U', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`, '--', 'true'], { encoding: 'utf8' });
-  if (probe.error) return 'Postgres does not run as root and unshare (util-linux) is missing. Fix: install util-linux, or run as an ordinary user';
+  if (probe.error)
+    return 'Postgres does not run as root and unshare (util-linux) is missing. Fix: install util-linux, or run as an ordinary user';
   if (probe.status !== 0) {
     return `Postgres does not run as root and user namespaces are off (${probe.stderr.trim()}). Fix: run as an ordinary user, or sysctl user.max_user_namespaces=10000`;
   }

@@ -4,8 +4,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { isAlive } from '@fluidbox/tooling/identity';
 import { Client } from 'pg';
-import { linkLibraries } from './postgres-binaries';
 import { type RunningPostgres, startPostgres } from './postgres';
+import { linkLibraries } from './postgres-binaries';
 
 const closed = fs.mkdtempSync(path.join(os.tmpdir(), 'fluidbox-pg-'));
 let running: RunningPostgres | undefined;
@@ -96,7 +96,8 @@ describe('embedded Postgres', () => {
   it('is durable unless told otherwise', async () => {
     const durable = await startPostgres({ dir: path.join(closed, 'durable') });
     try {
-      for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes']) expect(await ask(durable.url(), `show ${setting}`)).toBe('on');
+      for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes'])
+        expect(await ask(durable.url(), `show ${setting}`)).toBe('on');
     } finally {
       await durable.stop();
     }
@@ -108,7 +109,10 @@ describe('library links', () => {
     const dir = path.join(closed, 'package');
     fs.mkdirSync(path.join(dir, 'native/lib'), { recursive: true });
     fs.writeFileSync(path.join(dir, 'native/lib/libx.so.1.2'), 'library');
-    fs.writeFileSync(path.join(dir, 'native/pg-symlinks.json'), JSON.stringify([{ source: 'native/lib/libx.so.1.2', target: 'native/lib/libx.so.1' }]));
+    fs.writeFileSync(
+      path.join(dir, 'native/pg-symlinks.json'),
+      JSON.stringify([{ source: 'native/lib/libx.so.1.2', target: 'native/lib/libx.so.1' }]),
+    );
     linkLibraries(dir);
     linkLibraries(dir);
     expect(fs.readFileSync(path.join(dir, 'native/lib/libx.so.1'), 'utf8')).toBe('library');

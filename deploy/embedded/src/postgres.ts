@@ -63,7 +63,14 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   if (!fs.existsSync(path.join(at.data, 'PG_VERSION'))) await initialiseCluster(options.dir, at, options.durable !== false);
   const port = await freePort(options.port);
   const server = asAllowedUser(postgresBinaries().postgres, ['-D', at.data, ...settingsArguments(port, options)]);
-  const child = await startChild({ name: 'postgres', ...server, env: serverEnvironment(), logFile: at.log, pidFile: at.pid, ending: postgresEnding });
+  const child = await startChild({
+    name: 'postgres',
+    ...server,
+    env: serverEnvironment(),
+    logFile: at.log,
+    pidFile: at.pid,
+    ending: postgresEnding,
+  });
   const url = (database = 'postgres') => `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`;
   await untilItAnswers(child, url(), at.log);
   return { host: '127.0.0.1', port, user: SUPERUSER, password, child, url, stop: () => child.end() };
@@ -174,5 +181,7 @@ async function untilItAnswers(child: ManagedChild, url: string, log: string): Pr
     }
   }
   if (isAlive(child.identity)) await child.end();
-  throw new EmbeddedFailure(`Postgres did not start (${last instanceof Error ? last.message : 'no answer'}). Its log ${log} ends:\n${lastLines(log)}`);
+  throw new EmbeddedFailure(
+    `Postgres did not start (${last instanceof Error ? last.message : 'no answer'}). Its log ${log} ends:\n${lastLines(log)}`,
+  );
 }

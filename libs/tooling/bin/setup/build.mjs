@@ -24,7 +24,8 @@ const packages = () =>
     return fs.readdirSync(dir, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [path.join(dir, entry.name)] : []));
   });
 
-const bundleScripts = () => packages().flatMap((dir) => (fs.existsSync(path.join(dir, 'bundle.mjs')) ? [path.join(dir, 'bundle.mjs')] : []));
+const bundleScripts = () =>
+  packages().flatMap((dir) => (fs.existsSync(path.join(dir, 'bundle.mjs')) ? [path.join(dir, 'bundle.mjs')] : []));
 
 function fingerprint() {
   const hash = createHash('sha256').update(readText(path.join(root, 'pnpm-lock.yaml')) ?? '');

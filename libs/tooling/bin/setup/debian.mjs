@@ -9,12 +9,16 @@ import { attempt } from './run-command.mjs';
 const stateDir = path.join(toolsDir, 'apt');
 const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
-export const osRelease = () => Object.fromEntries([...(readText('/etc/os-release') ?? '').matchAll(/^(\w+)="?([^"\n]*)"?$/gm)].map(([, key, value]) => [key, value]));
+export const osRelease = () =>
+  Object.fromEntries([...(readText('/etc/os-release') ?? '').matchAll(/^(\w+)="?([^"\n]*)"?$/gm)].map(([, key, value]) => [key, value]));
 
 /** The mirror this system itself uses, so that whatever route it has to Debian is the route we take. */
 export function systemMirror(sourcesDir = '/etc/apt') {
   const parts = path.join(sourcesDir, 'sources.list.d');
-  const files = [path.join(sourcesDir, 'sources.list'), ...(fs.existsSync(parts) ? fs.readdirSync(parts).map((name) => path.join(parts, name)) : [])];
+  const files = [
+    path.join(sourcesDir, 'sources.list'),
+    ...(fs.existsSync(parts) ? fs.readdirSync(parts).map((name) => path.join(parts, name)) : []),
+  ];
   const text = files.map((file) => readText(file) ?? '').join('\n');
   const uris = [...text.matchAll(/^\s*(?:URIs:|deb(?:\s+\[[^\]]*\])?)\s+(\S+)/gm)].map(([, uri]) => uri.replace(/\/+$/, ''));
   return uris.find((uri) => /\/debian$/.test(uri));
@@ -34,7 +38,10 @@ export function unpackDebianPackage(name, suite) {
   fs.writeFileSync(path.join(work, 'status'), '');
   fs.writeFileSync(path.join(work, 'sources.list'), `deb [signed-by=${keyring}] ${mirror} ${suite} main\n`);
   // The system's hooks tidy the system's caches, which a user cannot and this state need not.
-  fs.writeFileSync(path.join(work, 'apt.conf'), '#clear APT::Update::Pre-Invoke;\n#clear APT::Update::Post-Invoke;\n#clear APT::Update::Post-Invoke-Success;\n');
+  fs.writeFileSync(
+    path.join(work, 'apt.conf'),
+    '#clear APT::Update::Pre-Invoke;\n#clear APT::Update::Post-Invoke;\n#clear APT::Update::Post-Invoke-Success;\n',
+  );
   const options = [
     ['Dir::Etc::sourcelist', path.join(work, 'sources.list')],
     ['Dir::Etc::sourceparts', '/dev/null'],
@@ -46,7 +53,8 @@ export function unpackDebianPackage(name, suite) {
     ['Acquire::Retries', '2'],
     ['Acquire::Languages', 'none'],
   ].flatMap(([key, value]) => (value === '' ? [] : ['-o', `${key}=${value}`]));
-  const apt = (...args) => attempt('apt-get', ['-c', path.join(work, 'apt.conf'), ...options, '-q', ...args], { cwd: path.join(work, 'deb') });
+  const apt = (...args) =>
+    attempt('apt-get', ['-c', path.join(work, 'apt.conf'), ...options, '-q', ...args], { cwd: path.join(work, 'deb') });
   say(`fetching ${name} from Debian ${suite}`);
   for (const args of [['update'], ['download', name]]) {
     const result = apt(...args);

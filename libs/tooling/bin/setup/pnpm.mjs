@@ -20,7 +20,8 @@ const homeIsWritable = () => {
 };
 
 /** Environment for npm and pnpm: caches move into the clone when the home folder is out of reach. */
-export const packageEnvironment = () => (homeIsWritable() ? process.env : { ...process.env, HOME: toolsDir, npm_config_cache: path.join(toolsDir, 'npm-cache') });
+export const packageEnvironment = () =>
+  homeIsWritable() ? process.env : { ...process.env, HOME: toolsDir, npm_config_cache: path.join(toolsDir, 'npm-cache') };
 
 const fetchedVersion = () => {
   const manifest = path.join(fetched, 'package.json');

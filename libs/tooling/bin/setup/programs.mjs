@@ -12,7 +12,10 @@ const NATS_SUITE = 'trixie';
 
 const natsIsNewEnough = (file) => {
   const [, major, minor] = /v?(\d+)\.(\d+)\./.exec(attempt(file, ['--version']).stdout) ?? [];
-  return major !== undefined && (Number(major) > NATS_VERSION_MIN[0] || (Number(major) === NATS_VERSION_MIN[0] && Number(minor) >= NATS_VERSION_MIN[1]));
+  return (
+    major !== undefined &&
+    (Number(major) > NATS_VERSION_MIN[0] || (Number(major) === NATS_VERSION_MIN[0] && Number(minor) >= NATS_VERSION_MIN[1]))
+  );
 };
 
 /** Moves one program of an unpacked package to .fluidbox/tools/bin, where every command looks first. */
@@ -56,7 +59,8 @@ function installBubblewrapAsRoot() {
   if (process.getuid?.() !== 0 || !findOnPath('apt-get')) return false;
   say('installing bubblewrap with apt-get');
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const install = () => attempt('apt-get', ['-q', '-y', '-o', 'DPkg::Lock::Timeout=120', 'install', '--no-install-recommends', 'bubblewrap'], { env });
+  const install = () =>
+    attempt('apt-get', ['-q', '-y', '-o', 'DPkg::Lock::Timeout=120', 'install', '--no-install-recommends', 'bubblewrap'], { env });
   if (install().ok) return true;
   // The package lists may be empty (images drop them) or older than the mirror.
   attempt('apt-get', ['-q', '-o', 'DPkg::Lock::Timeout=120', 'update'], { env });
