@@ -2,14 +2,24 @@ import { z } from 'zod';
 
 /** Effective limits of a run. `null` lifts a cap and must be written; nothing is unlimited by omission. */
 export const Budgets = z.strictObject({
-  max_wall_clock_secs: z.number().int().min(1).max(30 * 86_400).nullable(),
+  max_wall_clock_secs: z
+    .number()
+    .int()
+    .min(1)
+    .max(30 * 86_400)
+    .nullable(),
   max_tokens: z.number().int().min(1).max(1e12).nullable(),
   max_cost_micro_usd: z.number().int().min(1).max(1e12).nullable(),
   max_tool_calls: z.number().int().min(1).max(1e6).nullable(),
 });
 export type Budgets = z.infer<typeof Budgets>;
 
-export const defaultBudgets: Budgets = { max_wall_clock_secs: 1800, max_tokens: 1_000_000, max_cost_micro_usd: 2_500_000, max_tool_calls: 100 };
+export const defaultBudgets: Budgets = {
+  max_wall_clock_secs: 1800,
+  max_tokens: 1_000_000,
+  max_cost_micro_usd: 2_500_000,
+  max_tool_calls: 100,
+};
 
 /** What a person writes: dollars as a decimal number, any subset. */
 export const BudgetsInput = z.strictObject({
@@ -20,7 +30,8 @@ export const BudgetsInput = z.strictObject({
 });
 export type BudgetsInput = z.infer<typeof BudgetsInput>;
 
-const tighter = (a: number | null, b: number | null | undefined): number | null => (b === undefined || b === null ? a : a === null ? b : Math.min(a, b));
+const tighter = (a: number | null, b: number | null | undefined): number | null =>
+  b === undefined || b === null ? a : a === null ? b : Math.min(a, b);
 export const microUsdOf = (usd: number): number => Math.round(usd * 1_000_000);
 
 /** `base` narrowed by `input`: field by field the smaller one wins, a missing or null field never widens. */

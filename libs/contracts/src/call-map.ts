@@ -23,8 +23,15 @@ export function natsPermissions(service: ServiceName): { publish: string[]; subs
   if (entry.republishes === true) publish.push('fb.log.>', 'fb.witness.>');
   // JetStream: every service creates its own consumer on LOG and publishes with acknowledgement; the projector also owns WITNESS.
   publish.push('$JS.API.INFO', '$JS.API.STREAM.INFO.LOG', '$JS.API.STREAM.CREATE.LOG', '$JS.API.STREAM.UPDATE.LOG', '$JS.API.STREAM.NAMES');
-  publish.push(`$JS.API.CONSUMER.*.LOG.${service}`, `$JS.API.CONSUMER.*.LOG.${service}.>`, `$JS.API.CONSUMER.MSG.NEXT.LOG.${service}`, `$JS.ACK.LOG.${service}.>`, '$JS.FC.>');
-  if (entry.republishes === true) publish.push('$JS.API.STREAM.INFO.WITNESS', '$JS.API.STREAM.CREATE.WITNESS', '$JS.API.STREAM.UPDATE.WITNESS');
+  publish.push(
+    `$JS.API.CONSUMER.*.LOG.${service}`,
+    `$JS.API.CONSUMER.*.LOG.${service}.>`,
+    `$JS.API.CONSUMER.MSG.NEXT.LOG.${service}`,
+    `$JS.ACK.LOG.${service}.>`,
+    '$JS.FC.>',
+  );
+  if (entry.republishes === true)
+    publish.push('$JS.API.STREAM.INFO.WITNESS', '$JS.API.STREAM.CREATE.WITNESS', '$JS.API.STREAM.UPDATE.WITNESS');
   // Replies go to the caller's own inbox prefix; NATS lets a responder answer what it received (allow_responses), nothing else.
   return { publish, subscribe: [`fb.cmd.${service}.>`, ...entry.follows.map((category) => `fb.log.${category}.>`), `_INBOX_${service}.>`] };
 }

@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import type { ServiceName } from './deployment';
 import { ApprovalId, Digest, OrgId, RunId, Timestamp, ToolCallId } from './ids';
-import { AgentView, CreateAgentBody, CreateSessionBody, DecideApprovalBody, ImportPolicyBody, PolicyView, Principal, ReviseAgentBody } from './public-api';
+import {
+  AgentView,
+  CreateAgentBody,
+  CreateSessionBody,
+  DecideApprovalBody,
+  ImportPolicyBody,
+  PolicyView,
+  Principal,
+  ReviseAgentBody,
+} from './public-api';
 import { RunSpec } from './run-spec';
 import { HeartbeatAnswer, PermissionAnswer, ReportedEvent, ResultAnswer, ResultRequest } from './runner-plane';
 import { ApprovalOutcome } from './timeline';
@@ -13,12 +22,21 @@ import { ApprovalOutcome } from './timeline';
  */
 const run = { run_id: RunId, org: OrgId };
 
-const command = <Q extends z.ZodType, R extends z.ZodType>(service: ServiceName, name: string, request: Q, reply: R) => ({ service, name, subject: `fb.cmd.${service}.${name}`, request, reply }) as const;
+const command = <Q extends z.ZodType, R extends z.ZodType>(service: ServiceName, name: string, request: Q, reply: R) =>
+  ({ service, name, subject: `fb.cmd.${service}.${name}`, request, reply }) as const;
 
 /** runner-gateway → gate. Same id and digest: the stored answer. `pending` = a person must decide; ask again on wake, reconnect and at `expires_at`. */
 export const RequestPermission = command(
-  'gate', 'request_permission',
-  z.strictObject({ ...run, generation: z.number().int(), tool_call_id: ToolCallId, tool: z.string().min(1).max(256), input: z.record(z.string(), z.unknown()), mended: z.boolean() }),
+  'gate',
+  'request_permission',
+  z.strictObject({
+    ...run,
+    generation: z.number().int(),
+    tool_call_id: ToolCallId,
+    tool: z.string().min(1).max(256),
+    input: z.record(z.string(), z.unknown()),
+    mended: z.boolean(),
+  }),
   z.discriminatedUnion('status', [
     z.strictObject({ status: z.literal('decided'), answer: PermissionAnswer }),
     z.strictObject({ status: z.literal('pending'), approval_id: ApprovalId, expires_at: Timestamp }),
@@ -26,60 +44,144 @@ export const RequestPermission = command(
 );
 /** approvals → gate: would the edited input be denied? Appends nothing. */
 export const EvaluateEdit = command(
-  'gate', 'evaluate_edit',
+  'gate',
+  'evaluate_edit',
   z.strictObject({ ...run, tool_call_id: ToolCallId, input: z.record(z.string(), z.unknown()) }),
   z.strictObject({ verdict: z.enum(['allow', 'ask', 'deny']), reason: z.string(), edited_digest: Digest }),
 );
 
 /** gateway → runs. The same Idempotency-Key answers the first run (`replayed`), with another body `idempotency_mismatch`. */
 export const CreateRun = command(
-  'runs', 'create',
-  z.strictObject({ principal: Principal, idempotency_key: z.string().min(1).max(200).nullable(), body: CreateSessionBody, invocation: z.enum(['api', 'cli']) }),
+  'runs',
+  'create',
+  z.strictObject({
+    principal: Principal,
+    idempotency_key: z.string().min(1).max(200).nullable(),
+    body: CreateSessionBody,
+    invocation: z.enum(['api', 'cli']),
+  }),
   z.strictObject({ run_id: RunId, replayed: z.boolean() }),
 );
-export const CancelRun = command('runs', 'cancel', z.strictObject({ ...run, principal: Principal }), z.strictObject({ cancelled: z.boolean() }));
+export const CancelRun = command(
+  'runs',
+  'cancel',
+  z.strictObject({ ...run, principal: Principal }),
+  z.strictObject({ cancelled: z.boolean() }),
+);
 /** scheduler → runs: the next generation of a run that was created and has no live sandbox. */
 export const LaunchRun = command(
-  'runs', 'launch', z.strictObject({ ...run }),
+  'runs',
+  'launch',
+  z.strictObject({ ...run }),
   z.strictObject({
-    generation: z.number().int(), valid_until: Timestamp, tokens: z.strictObject({ tool: z.string(), control: z.string(), workspace: z.string(), llm: z.string() }),
-    keys: z.strictObject({ rest: z.string(), salt: z.string() }), task: z.string(), system_prompt: z.string().nullable(), spec_digest: Digest,
+    generation: z.number().int(),
+    valid_until: Timestamp,
+    tokens: z.strictObject({ tool: z.string(), control: z.string(), workspace: z.string(), llm: z.string() }),
+    keys: z.strictObject({ rest: z.string(), salt: z.string() }),
+    task: z.string(),
+    system_prompt: z.string().nullable(),
+    spec_digest: Digest,
   }),
 );
 /** scheduler → runs, after a restart: keys of a run that it already launched (to collect a diff). Refused once the run is terminal. */
 export const RunKeys = command('runs', 'run_keys', z.strictObject({ ...run }), z.strictObject({ rest: z.string(), salt: z.string() }));
 /** runner-gateway → runs: what a runner reports. */
-export const ReportEvent = command('runs', 'report_event', z.strictObject({ ...run, generation: z.number().int(), event: ReportedEvent }), z.strictObject({ seq: z.number().int() }));
+export const ReportEvent = command(
+  'runs',
+  'report_event',
+  z.strictObject({ ...run, generation: z.number().int(), event: ReportedEvent }),
+  z.strictObject({ seq: z.number().int() }),
+);
 export const Heartbeat = command('runs', 'heartbeat', z.strictObject({ ...run, generation: z.number().int() }), HeartbeatAnswer);
-export const ReportResult = command('runs', 'report_result', z.strictObject({ ...run, generation: z.number().int(), result: ResultRequest }), ResultAnswer);
-export const RenewLease = command('runs', 'renew_lease', z.strictObject({ ...run, generation: z.number().int(), ttl_secs: z.number().int().min(1).max(900) }), z.strictObject({ renewed: z.boolean(), ttl_secs: z.number().int() }));
+export const ReportResult = command(
+  'runs',
+  'report_result',
+  z.strictObject({ ...run, generation: z.number().int(), result: ResultRequest }),
+  ResultAnswer,
+);
+export const RenewLease = command(
+  'runs',
+  'renew_lease',
+  z.strictObject({ ...run, generation: z.number().int(), ttl_secs: z.number().int().min(1).max(900) }),
+  z.strictObject({ renewed: z.boolean(), ttl_secs: z.number().int() }),
+);
 /** runner-gateway → runs: what it needs to stream the sealed archive of a run. */
-export const WorkspaceKey = command('runs', 'workspace_key', z.strictObject({ ...run, generation: z.number().int() }), z.strictObject({ archive_digest: Digest, archive_bytes: z.number().int(), key: z.string() }));
+export const WorkspaceKey = command(
+  'runs',
+  'workspace_key',
+  z.strictObject({ ...run, generation: z.number().int() }),
+  z.strictObject({ archive_digest: Digest, archive_bytes: z.number().int(), key: z.string() }),
+);
 
 /** runs → run-specs. Pure of side effects but for storing the document; the caller gave the salt. */
 export const FreezeRunSpec = command(
-  'run-specs', 'freeze',
+  'run-specs',
+  'freeze',
   z.strictObject({ ...run, salt: z.string(), principal: Principal, invocation: z.enum(['api', 'cli']), body: CreateSessionBody }),
   z.strictObject({ spec_digest: Digest, spec: RunSpec, system_prompt: z.string().nullable() }),
 );
 export const CreateAgent = command('run-specs', 'create_agent', z.strictObject({ principal: Principal, body: CreateAgentBody }), AgentView);
-export const ReviseAgent = command('run-specs', 'revise_agent', z.strictObject({ principal: Principal, name: z.string(), body: ReviseAgentBody }), AgentView);
+export const ReviseAgent = command(
+  'run-specs',
+  'revise_agent',
+  z.strictObject({ principal: Principal, name: z.string(), body: ReviseAgentBody }),
+  AgentView,
+);
 export const GetAgent = command('run-specs', 'get_agent', z.strictObject({ org: OrgId, name: z.string() }), AgentView);
 export const ListAgents = command('run-specs', 'list_agents', z.strictObject({ org: OrgId }), z.array(AgentView));
-export const ImportPolicy = command('run-specs', 'import_policy', z.strictObject({ principal: Principal, name: z.string(), body: ImportPolicyBody }), PolicyView);
-export const GetPolicy = command('run-specs', 'get_policy', z.strictObject({ org: OrgId, name: z.string(), version: z.number().int().min(1).nullable() }), PolicyView);
-export const ListPolicies = command('run-specs', 'list_policies', z.strictObject({ org: OrgId }), z.array(PolicyView.omit({ source: true })));
+export const ImportPolicy = command(
+  'run-specs',
+  'import_policy',
+  z.strictObject({ principal: Principal, name: z.string(), body: ImportPolicyBody }),
+  PolicyView,
+);
+export const GetPolicy = command(
+  'run-specs',
+  'get_policy',
+  z.strictObject({ org: OrgId, name: z.string(), version: z.number().int().min(1).nullable() }),
+  PolicyView,
+);
+export const ListPolicies = command(
+  'run-specs',
+  'list_policies',
+  z.strictObject({ org: OrgId }),
+  z.array(PolicyView.omit({ source: true })),
+);
 
 /** gateway → approvals. A loser gets `approval_settled` with the settled decision; after `expires_at` it is `approval_expired`. */
 export const DecideApproval = command(
-  'approvals', 'decide',
+  'approvals',
+  'decide',
   z.strictObject({ org: OrgId, approval_id: ApprovalId, principal: Principal, body: DecideApprovalBody }),
-  z.strictObject({ approval_id: ApprovalId, decision: z.union([ApprovalOutcome, z.literal('pending')]), votes: z.number().int(), needed: z.number().int() }),
+  z.strictObject({
+    approval_id: ApprovalId,
+    decision: z.union([ApprovalOutcome, z.literal('pending')]),
+    votes: z.number().int(),
+    needed: z.number().int(),
+  }),
 );
 
 export const commands = {
-  RequestPermission, EvaluateEdit, CreateRun, CancelRun, LaunchRun, RunKeys, ReportEvent, Heartbeat, ReportResult, RenewLease, WorkspaceKey,
-  FreezeRunSpec, CreateAgent, ReviseAgent, GetAgent, ListAgents, ImportPolicy, GetPolicy, ListPolicies, DecideApproval,
+  RequestPermission,
+  EvaluateEdit,
+  CreateRun,
+  CancelRun,
+  LaunchRun,
+  RunKeys,
+  ReportEvent,
+  Heartbeat,
+  ReportResult,
+  RenewLease,
+  WorkspaceKey,
+  FreezeRunSpec,
+  CreateAgent,
+  ReviseAgent,
+  GetAgent,
+  ListAgents,
+  ImportPolicy,
+  GetPolicy,
+  ListPolicies,
+  DecideApproval,
 } as const;
 export type Command = (typeof commands)[keyof typeof commands];
 export type RequestOf<C extends Command> = z.input<C['request']>;

@@ -1,11 +1,26 @@
 import { z } from 'zod';
 
-export const serviceNames = ['gateway', 'runner-gateway', 'run-specs', 'runs', 'gate', 'approvals', 'llm-facade', 'scheduler', 'projector'] as const;
+export const serviceNames = [
+  'gateway',
+  'runner-gateway',
+  'run-specs',
+  'runs',
+  'gate',
+  'approvals',
+  'llm-facade',
+  'scheduler',
+  'projector',
+] as const;
 export const ServiceName = z.enum(serviceNames);
 export type ServiceName = z.infer<typeof ServiceName>;
 
 /** `.fluidbox/secrets/<service>.json`, mode 0600: what one service may open. */
-export const ServiceSecrets = z.strictObject({ database_url: z.string(), nats_url: z.string(), nats_user: z.string(), nats_password: z.string() });
+export const ServiceSecrets = z.strictObject({
+  database_url: z.string(),
+  nats_url: z.string(),
+  nats_user: z.string(),
+  nats_password: z.string(),
+});
 export type ServiceSecrets = z.infer<typeof ServiceSecrets>;
 
 /** `.fluidbox/up.json`: where the live stack is. Secrets stay in files of mode 0600 that are only named here. */

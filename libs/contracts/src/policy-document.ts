@@ -11,12 +11,17 @@ import { humanText } from './text';
 export const policyBounds = { rules: 512, matchers: 256, patterns: 256, stringBytes: 1024, sourceBytes: 256 * 1024, tests: 512 } as const;
 
 const utf8 = new TextEncoder();
-const boundedText = humanText(policyBounds.stringBytes).refine((text) => utf8.encode(text).length <= policyBounds.stringBytes, `must be at most ${policyBounds.stringBytes} bytes`);
+const boundedText = humanText(policyBounds.stringBytes).refine(
+  (text) => utf8.encode(text).length <= policyBounds.stringBytes,
+  `must be at most ${policyBounds.stringBytes} bytes`,
+);
 const nonEmpty = boundedText.refine((text) => text.trim() !== '', 'must not be blank');
 const list = (item: z.ZodType<string>) => z.array(item).max(policyBounds.patterns).default([]);
 
 /** `approve` is the old spelling of `ask`: a person has to approve. */
-const Action = z.enum(['allow', 'ask', 'deny', 'approve'], 'must be allow, ask or deny').transform((action) => (action === 'approve' ? 'ask' : action));
+const Action = z
+  .enum(['allow', 'ask', 'deny', 'approve'], 'must be allow, ask or deny')
+  .transform((action) => (action === 'approve' ? 'ask' : action));
 const Fallback = z.enum(['allow', 'deny'], 'must be allow or deny');
 
 const reservedNames = new Set(['validate', 'preview', 'clone']);
@@ -39,16 +44,30 @@ const ShellRule = z
 const ArgumentCondition = z
   .strictObject({ glob: nonEmpty.optional(), equals: z.union([boundedText, z.number(), z.boolean(), z.null()]).optional() })
   .refine((condition) => (condition.glob === undefined) !== (condition.equals === undefined), 'must have exactly one of glob, equals');
-const pointer = z.string().max(256).regex(/^(\/([^~/]|~[01])*)+$/, 'must be a JSON pointer such as /repo');
+const pointer = z
+  .string()
+  .max(256)
+  .regex(/^(\/([^~/]|~[01])*)+$/, 'must be a JSON pointer such as /repo');
 
 const History = z.strictObject({
-  requires: z.strictObject({ tool: nonEmpty, command: nonEmpty.optional(), ok: z.boolean().optional(), within_secs: z.number().int().min(1).optional() }).optional(),
+  requires: z
+    .strictObject({
+      tool: nonEmpty,
+      command: nonEmpty.optional(),
+      ok: z.boolean().optional(),
+      within_secs: z.number().int().min(1).optional(),
+    })
+    .optional(),
   rate: z.strictObject({ max: z.number().int().min(1), per_secs: z.number().int().min(1) }).optional(),
   count: z.strictObject({ max: z.number().int().min(1) }).optional(),
   forbid_after: z.strictObject({ tool: nonEmpty, command: nonEmpty.optional() }).optional(),
 });
 
-const ttlSecs = z.number().int().min(1).max(30 * 86_400);
+const ttlSecs = z
+  .number()
+  .int()
+  .min(1)
+  .max(30 * 86_400);
 const Scope = z.enum(['once', 'session'], 'must be once or session');
 
 export const PolicyRule = z.strictObject({
@@ -88,7 +107,9 @@ export const PolicyDocument = z.strictObject({
       idle_model_calls: z.number().int().min(1).max(1e6).nullable().default(null),
     })
     .prefault({}),
-  publish: z.strictObject({ second_person: z.enum(['never', 'loosening', 'always'], 'must be never, loosening or always').default('never') }).prefault({}),
+  publish: z
+    .strictObject({ second_person: z.enum(['never', 'loosening', 'always'], 'must be never, loosening or always').default('never') })
+    .prefault({}),
   defaults: z.strictObject({ tool_action: Action.default('ask') }).prefault({}),
   /** A cap that is left out takes the default; only a written `null` lifts one. */
   budgets: BudgetsInput.transform((budgets) => ({
@@ -107,7 +128,9 @@ export const PolicyDocument = z.strictObject({
     })
     .prefault({}),
   autonomy: z.strictObject({ permitted: z.boolean().default(true), on_approval_rule: Fallback.default('deny') }).prefault({}),
-  network: z.strictObject({ max_mode: z.literal('offline', 'must be offline: no other network mode exists yet').default('offline') }).prefault({}),
+  network: z
+    .strictObject({ max_mode: z.literal('offline', 'must be offline: no other network mode exists yet').default('offline') })
+    .prefault({}),
   tools: z.array(PolicyRule).max(policyBounds.rules).default([]),
   tests: z.array(PolicyTest).max(policyBounds.tests).default([]),
 });

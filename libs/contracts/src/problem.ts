@@ -26,7 +26,10 @@ export const problemCodes = {
 export type ProblemCode = keyof typeof problemCodes;
 
 /** One wrong field: `pointer` is an RFC 6901 JSON Pointer into the request body. */
-export interface FieldError { readonly pointer: string; readonly detail: string }
+export interface FieldError {
+  readonly pointer: string;
+  readonly detail: string;
+}
 
 /** The one error class that crosses edges. Adapters translate `code` by table; everything else is a bug and answers 500. */
 export class Problem extends Error {
@@ -35,7 +38,11 @@ export class Problem extends Error {
   /** More members of the problem document, e.g. the settled decision. */
   readonly extra: Readonly<Record<string, unknown>>;
 
-  constructor(code: ProblemCode, detail: string, options: { errors?: readonly FieldError[]; extra?: Readonly<Record<string, unknown>>; cause?: unknown } = {}) {
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    options: { errors?: readonly FieldError[]; extra?: Readonly<Record<string, unknown>>; cause?: unknown } = {},
+  ) {
     super(detail, { cause: options.cause });
     this.name = 'Problem';
     this.code = code;

@@ -16,7 +16,13 @@ export type Principal = z.infer<typeof Principal>;
 export const roleAtLeast = (role: Role, needed: Role): boolean => roles.indexOf(role) >= roles.indexOf(needed);
 
 export const CreateTokenBody = z.strictObject({ name: Name, role: Role, ttl_days: z.number().int().min(1).max(365).default(90) });
-export const TokenView = z.strictObject({ name: Name, role: Role, created_at: Timestamp, expires_at: Timestamp, last_used_at: Timestamp.nullable() });
+export const TokenView = z.strictObject({
+  name: Name,
+  role: Role,
+  created_at: Timestamp,
+  expires_at: Timestamp,
+  last_used_at: Timestamp.nullable(),
+});
 
 export const CreateAgentBody = z.strictObject({
   name: Name,
@@ -35,7 +41,9 @@ export const ReviseAgentBody = z.strictObject({
   description: humanText(2000).nullable().optional(),
   harness: z.string().optional(),
   model: z.string().max(128).nullable().optional(),
-  system_prompt: humanText(64 * 1024).nullable().optional(),
+  system_prompt: humanText(64 * 1024)
+    .nullable()
+    .optional(),
   policy: Name.optional(),
   budgets: BudgetsInput.nullable().optional(),
   trust_tier: z.enum(['trusted', 'read_only']).optional(),
@@ -43,13 +51,37 @@ export const ReviseAgentBody = z.strictObject({
 });
 export type ReviseAgentBody = z.infer<typeof ReviseAgentBody>;
 export const AgentView = z.strictObject({
-  id: z.uuid(), name: Name, revision: z.number().int(), description: z.string().nullable(), harness: z.string(), model: z.string(), policy: Name, has_system_prompt: z.boolean(),
-  budgets: BudgetsInput.nullable(), trust_tier: z.enum(['trusted', 'read_only']), workspace: WorkspaceInput.nullable(), created_at: Timestamp, updated_at: Timestamp,
+  id: z.uuid(),
+  name: Name,
+  revision: z.number().int(),
+  description: z.string().nullable(),
+  harness: z.string(),
+  model: z.string(),
+  policy: Name,
+  has_system_prompt: z.boolean(),
+  budgets: BudgetsInput.nullable(),
+  trust_tier: z.enum(['trusted', 'read_only']),
+  workspace: WorkspaceInput.nullable(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
 });
 export type AgentView = z.infer<typeof AgentView>;
 
-export const ImportPolicyBody = z.strictObject({ source: humanText(512 * 1024), summary: humanText(500).default('imported'), base_version: z.number().int().min(0).optional() });
-export const PolicyView = z.strictObject({ name: Name, version: z.number().int(), digest: Digest, source: z.string(), summary: z.string(), by: z.string(), created_at: Timestamp, appended: z.boolean().optional() });
+export const ImportPolicyBody = z.strictObject({
+  source: humanText(512 * 1024),
+  summary: humanText(500).default('imported'),
+  base_version: z.number().int().min(0).optional(),
+});
+export const PolicyView = z.strictObject({
+  name: Name,
+  version: z.number().int(),
+  digest: Digest,
+  source: z.string(),
+  summary: z.string(),
+  by: z.string(),
+  created_at: Timestamp,
+  appended: z.boolean().optional(),
+});
 export type PolicyView = z.infer<typeof PolicyView>;
 
 export const CreateSessionBody = z.strictObject({
@@ -63,18 +95,61 @@ export type CreateSessionBody = z.infer<typeof CreateSessionBody>;
 /** `status` on the API: `awaiting_approval` is derived (running with at least one pending approval). */
 export const SessionStatus = z.union([RunStatus, z.literal('awaiting_approval')]);
 export const SessionView = z.strictObject({
-  id: z.uuid(), agent: z.string(), agent_revision: z.number().int(), harness: z.string(), model: z.string(), policy: z.string(), policy_version: z.number().int(),
-  status: SessionStatus, reason: z.string().nullable(), outcome: Outcome.nullable(), coverage: Coverage.nullable(), autonomy: z.enum(['supervised', 'autonomous']), trust_tier: z.enum(['trusted', 'read_only']),
-  spec_digest: Digest, budgets: Budgets, invoked_by: z.string(), task: z.string().nullable(), summary: z.string().nullable(),
-  usage: z.strictObject({ input_tokens: Count, output_tokens: Count, cache_read_tokens: Count, cache_write_tokens: Count, cost_micro_usd: MicroUsd, model_requests: Count }),
-  tool_calls: Count, pending_approvals: Count, last_seq: Count, created_at: Timestamp, started_at: Timestamp.nullable(), finished_at: Timestamp.nullable(), deadline_at: Timestamp.nullable(),
+  id: z.uuid(),
+  agent: z.string(),
+  agent_revision: z.number().int(),
+  harness: z.string(),
+  model: z.string(),
+  policy: z.string(),
+  policy_version: z.number().int(),
+  status: SessionStatus,
+  reason: z.string().nullable(),
+  outcome: Outcome.nullable(),
+  coverage: Coverage.nullable(),
+  autonomy: z.enum(['supervised', 'autonomous']),
+  trust_tier: z.enum(['trusted', 'read_only']),
+  spec_digest: Digest,
+  budgets: Budgets,
+  invoked_by: z.string(),
+  task: z.string().nullable(),
+  summary: z.string().nullable(),
+  usage: z.strictObject({
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_tokens: Count,
+    cache_write_tokens: Count,
+    cost_micro_usd: MicroUsd,
+    model_requests: Count,
+  }),
+  tool_calls: Count,
+  pending_approvals: Count,
+  last_seq: Count,
+  created_at: Timestamp,
+  started_at: Timestamp.nullable(),
+  finished_at: Timestamp.nullable(),
+  deadline_at: Timestamp.nullable(),
 });
 export type SessionView = z.infer<typeof SessionView>;
 
 export const ApprovalView = z.strictObject({
-  id: z.string(), run_id: z.uuid(), agent: z.string(), tool_call_id: z.string(), tool: z.string(), status: z.enum(['pending', 'approved', 'denied', 'expired', 'refused']),
-  scope: ApprovalScope, scope_key: z.string(), input_digest: Digest, input: z.unknown(), projection: z.unknown(), reason: z.string().nullable(), approvers: z.number().int(), votes: z.array(z.string()),
-  requested_at: Timestamp, expires_at: Timestamp, decided_at: Timestamp.nullable(), decided_by: z.string().nullable(),
+  id: z.string(),
+  run_id: z.uuid(),
+  agent: z.string(),
+  tool_call_id: z.string(),
+  tool: z.string(),
+  status: z.enum(['pending', 'approved', 'denied', 'expired', 'refused']),
+  scope: ApprovalScope,
+  scope_key: z.string(),
+  input_digest: Digest,
+  input: z.unknown(),
+  projection: z.unknown(),
+  reason: z.string().nullable(),
+  approvers: z.number().int(),
+  votes: z.array(z.string()),
+  requested_at: Timestamp,
+  expires_at: Timestamp,
+  decided_at: Timestamp.nullable(),
+  decided_by: z.string().nullable(),
 });
 export type ApprovalView = z.infer<typeof ApprovalView>;
 export const DecideApprovalBody = z.discriminatedUnion('decision', [
@@ -87,16 +162,39 @@ export type DecideApprovalBody = z.infer<typeof DecideApprovalBody>;
 
 /** One event on the API and on the stream. `content` is present when the reader may see it and it is not erased. */
 export const EventView = z.strictObject({
-  seq: z.number().int(), type: z.string(), version: z.number().int(), actor: z.string(), occurred_at: z.string(), data: z.record(z.string(), z.unknown()),
-  content: z.record(z.string(), z.unknown()).nullable(), hash: z.string(),
+  seq: z.number().int(),
+  type: z.string(),
+  version: z.number().int(),
+  actor: z.string(),
+  occurred_at: z.string(),
+  data: z.record(z.string(), z.unknown()),
+  content: z.record(z.string(), z.unknown()).nullable(),
+  hash: z.string(),
 });
 export type EventView = z.infer<typeof EventView>;
 
 export const ArtifactView = z.strictObject({
-  id: z.string(), kind: z.string(), name: z.string(), content_type: z.string(), bytes: Count, sha256: Digest, truncated: z.boolean(), created_at: Timestamp,
+  id: z.string(),
+  kind: z.string(),
+  name: z.string(),
+  content_type: z.string(),
+  bytes: Count,
+  sha256: Digest,
+  truncated: z.boolean(),
+  created_at: Timestamp,
 });
 export type ArtifactView = z.infer<typeof ArtifactView>;
 
-export const page = <T extends z.ZodType>(item: T) => z.strictObject({ data: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() });
-export interface Page<T> { readonly data: readonly T[]; readonly next_cursor: string | null; readonly has_more: boolean }
-export const CostView = z.strictObject({ usage: SessionView.shape.usage, tool_calls: Count, reserved_micro_usd: MicroUsd, budgets: Budgets });
+export const page = <T extends z.ZodType>(item: T) =>
+  z.strictObject({ data: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() });
+export interface Page<T> {
+  readonly data: readonly T[];
+  readonly next_cursor: string | null;
+  readonly has_more: boolean;
+}
+export const CostView = z.strictObject({
+  usage: SessionView.shape.usage,
+  tool_calls: Count,
+  reserved_micro_usd: MicroUsd,
+  budgets: Budgets,
+});

@@ -11,19 +11,31 @@ const ref = z
 /** Where the files come from. `path` and `clone_url` are read by the control plane, never by the sandbox. */
 export const WorkspaceInput = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('scratch') }),
-  z.strictObject({ kind: z.literal('local_copy'), path: humanText(4096).refine((path) => path.startsWith('/'), 'must be an absolute path') }),
+  z.strictObject({
+    kind: z.literal('local_copy'),
+    path: humanText(4096).refine((path) => path.startsWith('/'), 'must be an absolute path'),
+  }),
   z.strictObject({
     kind: z.literal('git_repository'),
-    clone_url: humanText(2048).refine((url) => /^(https:\/\/|\/)/.test(url), 'must be https:// or an absolute local path that the configuration allows'),
+    clone_url: humanText(2048).refine(
+      (url) => /^(https:\/\/|\/)/.test(url),
+      'must be https:// or an absolute local path that the configuration allows',
+    ),
     ref: ref.optional(),
-    commit_sha: z.string().regex(/^[0-9a-f]{40}$/, 'must be a full 40-digit commit id').optional(),
+    commit_sha: z
+      .string()
+      .regex(/^[0-9a-f]{40}$/, 'must be a full 40-digit commit id')
+      .optional(),
   }),
 ]);
 export type WorkspaceInput = z.infer<typeof WorkspaceInput>;
 
 /** Prices of one model in micro-USD per million tokens. */
 export const ModelPrice = z.strictObject({
-  input: z.number().int().nonnegative(), output: z.number().int().nonnegative(), cache_read: z.number().int().nonnegative(), cache_write: z.number().int().nonnegative(),
+  input: z.number().int().nonnegative(),
+  output: z.number().int().nonnegative(),
+  cache_read: z.number().int().nonnegative(),
+  cache_write: z.number().int().nonnegative(),
 });
 export type ModelPrice = z.infer<typeof ModelPrice>;
 export const PriceTable = z.strictObject({ version: z.string(), effective_from: z.string(), models: z.record(z.string(), ModelPrice) });
@@ -40,14 +52,25 @@ export const RunSpec = z.strictObject({
   created_at: Timestamp,
   agent: z.strictObject({ id: z.uuid(), name: Name, revision: z.number().int().min(1) }),
   harness: z.strictObject({
-    id: z.string(), image: z.string(), dialect: z.enum(['anthropic_messages', 'openai_responses', 'none']), tool_names: z.record(z.string(), z.string()), no_effect_tools: z.array(z.string()),
-    refusal: z.strictObject({ requiresErrorFlag: z.boolean(), prefixes: z.array(z.string()) }), environment: z.record(z.string(), z.string()),
+    id: z.string(),
+    image: z.string(),
+    dialect: z.enum(['anthropic_messages', 'openai_responses', 'none']),
+    tool_names: z.record(z.string(), z.string()),
+    no_effect_tools: z.array(z.string()),
+    refusal: z.strictObject({ requiresErrorFlag: z.boolean(), prefixes: z.array(z.string()) }),
+    environment: z.record(z.string(), z.string()),
   }),
   runner_digest: Digest,
   model: z.string(),
   task_digest: Digest,
   system_prompt_digest: Digest.nullable(),
-  policy: z.strictObject({ name: Name, version: z.number().int().min(1), digest: Digest, source: z.string(), document: z.record(z.string(), z.unknown()) }),
+  policy: z.strictObject({
+    name: Name,
+    version: z.number().int().min(1),
+    digest: Digest,
+    source: z.string(),
+    document: z.record(z.string(), z.unknown()),
+  }),
   workspace: WorkspaceInput,
   autonomy: z.enum(['supervised', 'autonomous']),
   trust_tier: z.enum(['trusted', 'read_only']),

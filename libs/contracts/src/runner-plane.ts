@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { humanText } from './text';
 import { ToolCallId } from './ids';
+import { humanText } from './text';
 
 /** The runner contract: bodies of `/internal/sessions/{id}/*` and `/internal/token/renew`. */
 export const audiences = ['tool', 'control', 'workspace', 'llm'] as const;
@@ -29,7 +29,10 @@ export type PermissionAnswer = z.infer<typeof PermissionAnswer>;
 /** POST /tools/call (audience tool). */
 export const ToolsCallRequest = PermissionRequest;
 export const ToolsCallAnswer = z.union([
-  z.strictObject({ ok: z.literal(true), result: z.strictObject({ content: z.array(z.unknown()), is_error: z.boolean(), structured_content: z.unknown().optional() }) }),
+  z.strictObject({
+    ok: z.literal(true),
+    result: z.strictObject({ content: z.array(z.unknown()), is_error: z.boolean(), structured_content: z.unknown().optional() }),
+  }),
   z.strictObject({ ok: z.literal(false), denied: z.literal(true), message: z.string() }),
   z.strictObject({ ok: z.literal(false), error: z.string() }),
 ]);
@@ -37,9 +40,32 @@ export type ToolsCallAnswer = z.infer<typeof ToolsCallAnswer>;
 
 /** POST /events (audience control): the three types a runner may post; anything else is a 422, `tool.requested` is dropped. */
 export const ReportedEvent = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('agent.message'), data: z.strictObject({ role: z.enum(['assistant', 'system']), text: z.string().max(512 * 1024) }) }),
-  z.strictObject({ type: z.literal('tool.completed'), data: z.strictObject({ ...toolCall, ok: z.boolean(), summary: z.string().max(64 * 1024).optional() }) }),
-  z.strictObject({ type: z.literal('run.error'), data: z.strictObject({ code: z.string().max(64).regex(/^[a-z0-9_]+$/).default('runner_error'), message: z.string().max(64 * 1024) }) }),
+  z.strictObject({
+    type: z.literal('agent.message'),
+    data: z.strictObject({ role: z.enum(['assistant', 'system']), text: z.string().max(512 * 1024) }),
+  }),
+  z.strictObject({
+    type: z.literal('tool.completed'),
+    data: z.strictObject({
+      ...toolCall,
+      ok: z.boolean(),
+      summary: z
+        .string()
+        .max(64 * 1024)
+        .optional(),
+    }),
+  }),
+  z.strictObject({
+    type: z.literal('run.error'),
+    data: z.strictObject({
+      code: z
+        .string()
+        .max(64)
+        .regex(/^[a-z0-9_]+$/)
+        .default('runner_error'),
+      message: z.string().max(64 * 1024),
+    }),
+  }),
 ]);
 export type ReportedEvent = z.infer<typeof ReportedEvent>;
 export const EventsRequest = z.strictObject({ actor: z.string().max(64).optional(), body: ReportedEvent });
@@ -51,7 +77,13 @@ export const HeartbeatAnswer = z.strictObject({ ok: z.literal(true), action: z.e
 export type HeartbeatAnswer = z.infer<typeof HeartbeatAnswer>;
 
 /** POST /result (audience control). Other outcomes are a 422: a runner cannot cancel or bankrupt itself. */
-export const ResultRequest = z.strictObject({ outcome: z.enum(['completed', 'failed']), summary: z.string().max(64 * 1024).optional() });
+export const ResultRequest = z.strictObject({
+  outcome: z.enum(['completed', 'failed']),
+  summary: z
+    .string()
+    .max(64 * 1024)
+    .optional(),
+});
 export type ResultRequest = z.infer<typeof ResultRequest>;
 export const ResultAnswer = z.strictObject({ ok: z.literal(true), note: z.enum(['already terminal', 'finalizing']).optional() });
 export type ResultAnswer = z.infer<typeof ResultAnswer>;
@@ -62,11 +94,25 @@ export const RenewAnswer = z.strictObject({ renewed: z.boolean(), ttl_secs: z.nu
 export const leaseTtlSecsMax = 900;
 
 /** What a runner reads, once, from the descriptor named by FLUIDBOX_TOKENS_FD: one JSON line, then end of file. */
-export const RunnerSecrets = z.strictObject({ tool: z.string(), control: z.string(), llm: z.string(), task: z.string().optional(), system_prompt: z.string().nullable().optional() });
+export const RunnerSecrets = z.strictObject({
+  tool: z.string(),
+  control: z.string(),
+  llm: z.string(),
+  task: z.string().optional(),
+  system_prompt: z.string().nullable().optional(),
+});
 export type RunnerSecrets = z.infer<typeof RunnerSecrets>;
 
 /** Claims of a run token (EdDSA JWT). Validity is the run's lease in the fold, not `exp`. */
-export const RunTokenClaims = z.object({ iss: z.literal('fluidbox'), aud: Audience, sub: z.uuid(), org: z.string(), gen: z.number().int().min(1), jti: z.string(), exp: z.number() });
+export const RunTokenClaims = z.object({
+  iss: z.literal('fluidbox'),
+  aud: Audience,
+  sub: z.uuid(),
+  org: z.string(),
+  gen: z.number().int().min(1),
+  jti: z.string(),
+  exp: z.number(),
+});
 export type RunTokenClaims = z.infer<typeof RunTokenClaims>;
 
 export const taskText = humanText(64 * 1024);

@@ -10,7 +10,18 @@ import { ApprovalId, Count, Digest, MicroUsd, OrgId, Timestamp, ToolCallId } fro
  * To change an event, add a version and an upcast; never edit one.
  */
 
-export const runStatuses = ['created', 'provisioning', 'initializing', 'running', 'cancelling', 'finalizing', 'completed', 'failed', 'cancelled', 'budget_exceeded'] as const;
+export const runStatuses = [
+  'created',
+  'provisioning',
+  'initializing',
+  'running',
+  'cancelling',
+  'finalizing',
+  'completed',
+  'failed',
+  'cancelled',
+  'budget_exceeded',
+] as const;
 export const RunStatus = z.enum(runStatuses);
 export type RunStatus = z.infer<typeof RunStatus>;
 export const terminalStatuses = ['completed', 'failed', 'cancelled', 'budget_exceeded'] as const;
@@ -19,8 +30,24 @@ export type Outcome = z.infer<typeof Outcome>;
 
 /** Why a run ends or changed status. `runner_result` is the ordinary end. */
 export const statusReasons = [
-  'launched', 'workspace_ready', 'sandbox_started', 'runner_result', 'cancel_requested', 'wall_clock', 'budget', 'coverage_gap', 'guard_tripped',
-  'heartbeat_lost', 'sandbox_exited', 'sandbox_failed', 'workspace_failed', 'launch_stalled', 'probe_failed', 'collected', 'quiesced', 'quiesce_timeout',
+  'launched',
+  'workspace_ready',
+  'sandbox_started',
+  'runner_result',
+  'cancel_requested',
+  'wall_clock',
+  'budget',
+  'coverage_gap',
+  'guard_tripped',
+  'heartbeat_lost',
+  'sandbox_exited',
+  'sandbox_failed',
+  'workspace_failed',
+  'launch_stalled',
+  'probe_failed',
+  'collected',
+  'quiesced',
+  'quiesce_timeout',
 ] as const;
 export const StatusReason = z.enum(statusReasons);
 export type StatusReason = z.infer<typeof StatusReason>;
@@ -28,8 +55,19 @@ export type StatusReason = z.infer<typeof StatusReason>;
 export const Verdict = z.enum(['allow', 'ask', 'deny']);
 export type Verdict = z.infer<typeof Verdict>;
 export const DecisionSource = z.enum([
-  'session_grant', 'observe', 'guard', 'budget', 'capability', 'binding', 'schema', 'trust_tier', 'policy', 'autonomy_rewrite', 'approval',
-  'protocol_violation', 'session_terminal',
+  'session_grant',
+  'observe',
+  'guard',
+  'budget',
+  'capability',
+  'binding',
+  'schema',
+  'trust_tier',
+  'policy',
+  'autonomy_rewrite',
+  'approval',
+  'protocol_violation',
+  'session_terminal',
 ]);
 export type DecisionSource = z.infer<typeof DecisionSource>;
 export const ApprovalOutcome = z.enum(['approved', 'denied', 'expired', 'refused']);
@@ -58,9 +96,20 @@ export const eventTypes = {
   'session.created': {
     appender: 'runs',
     data: z.strictObject({
-      run_id: z.uuid(), agent: z.string(), agent_revision: z.number().int(), harness: z.string(), model: z.string(), policy: z.string(), policy_version: z.number().int(),
-      spec_digest: Digest, request_digest: Digest, autonomy: z.enum(['supervised', 'autonomous']), trust_tier: z.enum(['trusted', 'read_only']),
-      budgets: Budgets, workspace_kind: z.string(), invoked_by: z.string(),
+      run_id: z.uuid(),
+      agent: z.string(),
+      agent_revision: z.number().int(),
+      harness: z.string(),
+      model: z.string(),
+      policy: z.string(),
+      policy_version: z.number().int(),
+      spec_digest: Digest,
+      request_digest: Digest,
+      autonomy: z.enum(['supervised', 'autonomous']),
+      trust_tier: z.enum(['trusted', 'read_only']),
+      budgets: Budgets,
+      workspace_kind: z.string(),
+      invoked_by: z.string(),
     }),
     content: z.strictObject({ task: z.string(), system_prompt: z.string().nullable() }),
   },
@@ -68,7 +117,11 @@ export const eventTypes = {
     appender: 'runs',
     // `deadline_at` comes with `running`; `outcome` with the intent (cancelling, finalizing) and with the terminal status.
     data: z.strictObject({
-      from: RunStatus, to: RunStatus, reason: StatusReason, outcome: Outcome.optional(), deadline_at: Timestamp.optional(),
+      from: RunStatus,
+      to: RunStatus,
+      reason: StatusReason,
+      outcome: Outcome.optional(),
+      deadline_at: Timestamp.optional(),
     }),
     content: z.strictObject({ summary: z.string() }),
   },
@@ -77,10 +130,23 @@ export const eventTypes = {
   'run.result': {
     appender: 'runs',
     data: z.strictObject({
-      outcome: Outcome, reason: StatusReason, coverage: Coverage,
-      calls: z.strictObject({ model: Count, decided: Count, rejected_by_harness: Count, no_effect: Count, provider_executed: Count, uncovered: Count, unknown: Count }),
+      outcome: Outcome,
+      reason: StatusReason,
+      coverage: Coverage,
+      calls: z.strictObject({
+        model: Count,
+        decided: Count,
+        rejected_by_harness: Count,
+        no_effect: Count,
+        provider_executed: Count,
+        uncovered: Count,
+        unknown: Count,
+      }),
       decisions: z.strictObject({ allow: Count, deny: Count, ask: Count }),
-      usage: z.strictObject(usage), cost_micro_usd: MicroUsd, diff_sha256: Digest.nullable(), duration_ms: Count,
+      usage: z.strictObject(usage),
+      cost_micro_usd: MicroUsd,
+      diff_sha256: Digest.nullable(),
+      duration_ms: Count,
     }),
   },
   'agent.message': {
@@ -93,32 +159,64 @@ export const eventTypes = {
     data: z.strictObject({ ...call, ok: z.boolean(), reported_by: z.literal('runner') }),
     content: z.strictObject({ summary: z.string() }),
   },
-  'run.error': { appender: 'runs', data: z.strictObject({ code: z.string().max(64), reported_by: z.enum(['runner', 'service']) }), content: z.strictObject({ message: z.string() }) },
+  'run.error': {
+    appender: 'runs',
+    data: z.strictObject({ code: z.string().max(64), reported_by: z.enum(['runner', 'service']) }),
+    content: z.strictObject({ message: z.string() }),
+  },
 
   'workspace.initialized': {
     appender: 'scheduler',
     data: z.strictObject({
-      kind: z.enum(['scratch', 'local_copy', 'git_repository']), base_digest: Digest, archive_digest: Digest, archive_bytes: Count, files: Count, bytes: Count,
-      commit: z.string().optional(), skipped: Count,
+      kind: z.enum(['scratch', 'local_copy', 'git_repository']),
+      base_digest: Digest,
+      archive_digest: Digest,
+      archive_bytes: Count,
+      files: Count,
+      bytes: Count,
+      commit: z.string().optional(),
+      skipped: Count,
     }),
   },
   'sandbox.started': {
     appender: 'scheduler',
     data: z.strictObject({
-      generation: z.number().int(), provider: z.enum(['local', 'docker', 'kubernetes']), sandbox_id: z.string(), runner_digest: Digest,
-      isolation: z.strictObject({ namespaces: z.boolean(), seccomp: z.boolean(), unprivileged_uid: z.boolean(), limits: z.enum(['cgroup2', 'cgroup1', 'rlimit']) }),
+      generation: z.number().int(),
+      provider: z.enum(['local', 'docker', 'kubernetes']),
+      sandbox_id: z.string(),
+      runner_digest: Digest,
+      isolation: z.strictObject({
+        namespaces: z.boolean(),
+        seccomp: z.boolean(),
+        unprivileged_uid: z.boolean(),
+        limits: z.enum(['cgroup2', 'cgroup1', 'rlimit']),
+      }),
     }),
   },
   'sandbox.exited': {
     appender: 'scheduler',
-    data: z.strictObject({ generation: z.number().int(), sandbox_id: z.string(), exit_code: z.number().int().nullable(), signal: z.string().nullable(), cause: z.enum(['exited', 'stopped', 'lease_dead', 'failed', 'lost']) }),
+    data: z.strictObject({
+      generation: z.number().int(),
+      sandbox_id: z.string(),
+      exit_code: z.number().int().nullable(),
+      signal: z.string().nullable(),
+      cause: z.enum(['exited', 'stopped', 'lease_dead', 'failed', 'lost']),
+    }),
     content: z.strictObject({ stderr_tail: z.string() }),
   },
   'artifact.collected': {
     appender: 'scheduler',
     data: z.strictObject({
-      artifact_id: z.string(), kind: ArtifactKind, name: z.string(), content_type: z.string(), bytes: Count, sha256: Digest, truncated: z.boolean(),
-      files: Count, insertions: Count, deletions: Count,
+      artifact_id: z.string(),
+      kind: ArtifactKind,
+      name: z.string(),
+      content_type: z.string(),
+      bytes: Count,
+      sha256: Digest,
+      truncated: z.boolean(),
+      files: Count,
+      insertions: Count,
+      deletions: Count,
     }),
   },
   'artifact.missing': { appender: 'scheduler', data: z.strictObject({ kind: ArtifactKind, reason: z.string().max(200) }) },
@@ -132,16 +230,34 @@ export const eventTypes = {
   'approval.requested': {
     appender: 'gate',
     data: z.strictObject({
-      ...call, approval_id: ApprovalId, input_digest: Digest, scope: ApprovalScope, scope_key: z.string().max(512), approvers: z.number().int().min(1), exclude_requester: z.boolean(),
-      rule: RuleRef.optional(), policy_digest: Digest, engine_version: z.string(), expires_at: Timestamp,
+      ...call,
+      approval_id: ApprovalId,
+      input_digest: Digest,
+      scope: ApprovalScope,
+      scope_key: z.string().max(512),
+      approvers: z.number().int().min(1),
+      exclude_requester: z.boolean(),
+      rule: RuleRef.optional(),
+      policy_digest: Digest,
+      engine_version: z.string(),
+      expires_at: Timestamp,
     }),
     content: z.strictObject({ reason: z.string(), risk: z.string().nullable() }),
   },
   'tool.decision': {
     appender: 'gate or approvals',
     data: z.strictObject({
-      ...call, verdict: z.enum(['allow', 'deny']), source: DecisionSource, input_digest: Digest, code: z.string().max(64),
-      original_verdict: Verdict.optional(), rule: RuleRef.optional(), approval_id: ApprovalId.optional(), edited_digest: Digest.optional(), policy_digest: Digest.optional(), engine_version: z.string().optional(),
+      ...call,
+      verdict: z.enum(['allow', 'deny']),
+      source: DecisionSource,
+      input_digest: Digest,
+      code: z.string().max(64),
+      original_verdict: Verdict.optional(),
+      rule: RuleRef.optional(),
+      approval_id: ApprovalId.optional(),
+      edited_digest: Digest.optional(),
+      policy_digest: Digest.optional(),
+      engine_version: z.string().optional(),
     }),
     // `reason` is for people, `message` is what the agent was told.
     content: z.strictObject({ reason: z.string(), message: z.string() }),
@@ -150,45 +266,91 @@ export const eventTypes = {
   'guard.warned': { appender: 'gate or llm-facade', data: z.strictObject(guard) },
   'guard.tripped': { appender: 'gate or llm-facade', data: z.strictObject(guard) },
 
-  'approval.voted': { appender: 'approvals', data: z.strictObject({ approval_id: ApprovalId, tool_call_id: ToolCallId, decision: z.enum(['approve', 'approve_session', 'deny', 'edit']), by: z.string() }) },
+  'approval.voted': {
+    appender: 'approvals',
+    data: z.strictObject({
+      approval_id: ApprovalId,
+      tool_call_id: ToolCallId,
+      decision: z.enum(['approve', 'approve_session', 'deny', 'edit']),
+      by: z.string(),
+    }),
+  },
   'approval.decided': {
     appender: 'approvals',
     data: z.strictObject({
-      approval_id: ApprovalId, tool_call_id: ToolCallId, decision: ApprovalOutcome, scope: ApprovalScope, scope_key: z.string().max(512), decided_by: z.string(), edited_digest: Digest.optional(),
+      approval_id: ApprovalId,
+      tool_call_id: ToolCallId,
+      decision: ApprovalOutcome,
+      scope: ApprovalScope,
+      scope_key: z.string().max(512),
+      decided_by: z.string(),
+      edited_digest: Digest.optional(),
     }),
     content: z.strictObject({ comment: z.string().nullable(), edited_input: z.unknown() }),
   },
 
-  'budget.reserved': { appender: 'llm-facade', data: z.strictObject({ reservation_id: z.uuid(), tokens: Count, cost_micro_usd: MicroUsd.nullable(), expires_at: Timestamp }) },
+  'budget.reserved': {
+    appender: 'llm-facade',
+    data: z.strictObject({ reservation_id: z.uuid(), tokens: Count, cost_micro_usd: MicroUsd.nullable(), expires_at: Timestamp }),
+  },
   'budget.settled': {
     appender: 'llm-facade or runs',
-    data: z.strictObject({ reservation_id: z.uuid(), tokens: Count, cost_micro_usd: MicroUsd.nullable(), basis: z.enum(['usage', 'estimated', 'pessimistic']) }),
+    data: z.strictObject({
+      reservation_id: z.uuid(),
+      tokens: Count,
+      cost_micro_usd: MicroUsd.nullable(),
+      basis: z.enum(['usage', 'estimated', 'pessimistic']),
+    }),
   },
-  'budget.released': { appender: 'llm-facade', data: z.strictObject({ reservation_id: z.uuid(), cause: z.enum(['not_sent', 'refused_upstream']) }) },
+  'budget.released': {
+    appender: 'llm-facade',
+    data: z.strictObject({ reservation_id: z.uuid(), cause: z.enum(['not_sent', 'refused_upstream']) }),
+  },
   'budget.warned': { appender: 'llm-facade', data: z.strictObject(spent) },
   'model.response': {
     appender: 'llm-facade',
     data: z.strictObject({
-      reservation_id: z.uuid(), model: z.string(), status: z.number().int(), stop_reason: z.string().nullable(), ...usage, cost_micro_usd: MicroUsd.nullable(), estimated: z.boolean(),
-      agent_id: z.string().max(128).nullable(), duration_ms: Count,
+      reservation_id: z.uuid(),
+      model: z.string(),
+      status: z.number().int(),
+      stop_reason: z.string().nullable(),
+      ...usage,
+      cost_micro_usd: MicroUsd.nullable(),
+      estimated: z.boolean(),
+      agent_id: z.string().max(128).nullable(),
+      duration_ms: Count,
     }),
   },
   'model.tool_call': { appender: 'llm-facade', data: z.strictObject({ ...call, input_digest: Digest, reservation_id: z.uuid() }) },
   // Closes a model call that the gate never decided and that had no effect. `decided` needs no event: the gate's `tool.decision` closes it.
-  'model.tool_call_closed': { appender: 'llm-facade', data: z.strictObject({ ...call, class: z.enum(['rejected_by_harness', 'no_effect']) }) },
+  'model.tool_call_closed': {
+    appender: 'llm-facade',
+    data: z.strictObject({ ...call, class: z.enum(['rejected_by_harness', 'no_effect']) }),
+  },
   'coverage.gap': { appender: 'llm-facade', data: z.strictObject({ ...call, class: z.enum(['uncovered', 'provider_executed']) }) },
 
   'agent.created': { appender: 'run-specs', data: z.strictObject({ agent_id: z.uuid(), name: z.string(), by: z.string() }) },
   'agent.revised': {
     appender: 'run-specs',
     data: z.strictObject({
-      revision: z.number().int(), harness: z.string(), model: z.string(), policy: z.string(), budgets: Budgets.nullable(), trust_tier: z.enum(['trusted', 'read_only']), workspace: z.unknown(),
-      description: z.string().nullable(), by: z.string(), system_prompt_digest: Digest.nullable(),
+      revision: z.number().int(),
+      harness: z.string(),
+      model: z.string(),
+      policy: z.string(),
+      budgets: Budgets.nullable(),
+      trust_tier: z.enum(['trusted', 'read_only']),
+      workspace: z.unknown(),
+      description: z.string().nullable(),
+      by: z.string(),
+      system_prompt_digest: Digest.nullable(),
     }),
     content: z.strictObject({ system_prompt: z.string() }),
   },
   'policy.created': { appender: 'run-specs', data: z.strictObject({ name: z.string(), by: z.string() }) },
-  'policy.published': { appender: 'run-specs', data: z.strictObject({ version: z.number().int(), policy_digest: Digest, source_digest: Digest, summary: z.string(), by: z.string() }) },
+  'policy.published': {
+    appender: 'run-specs',
+    data: z.strictObject({ version: z.number().int(), policy_digest: Digest, source_digest: Digest, summary: z.string(), by: z.string() }),
+  },
 } as const satisfies Record<string, { appender: string; data: z.ZodType; content?: z.ZodType; projection?: z.ZodType }>;
 
 export type EventType = keyof typeof eventTypes;
@@ -200,7 +362,11 @@ export const isEventType = (type: string): type is EventType => Object.hasOwn(ev
 export const streamCategories = ['run', 'agent', 'policy'] as const;
 export const StreamCategory = z.enum(streamCategories);
 export type StreamCategory = z.infer<typeof StreamCategory>;
-export interface StreamRef { readonly category: StreamCategory; readonly id: string; readonly org: string }
+export interface StreamRef {
+  readonly category: StreamCategory;
+  readonly id: string;
+  readonly org: string;
+}
 export const runStream = (runId: string, org: string): StreamRef => ({ category: 'run', id: runId, org });
 
 /** An event before it has a place in its stream. `actor`: `service:<name>`, `runner`, `model` or `principal:<name>`. */

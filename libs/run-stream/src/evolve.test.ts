@@ -1,0 +1,209 @@
+import { type EventType, eventTypes, type RecordedEvent } from '@fluidbox/contracts';
+import fc from 'fast-check';
+import {
+  acceptsWork,
+  callCounts,
+  coverageOf,
+  decisionCounts,
+  derivedStatus,
+  evolveRun,
+  grantFor,
+  initialRun,
+  leaseRefusal,
+  type RunState,
+  reserved,
+  unspent,
+} from '.';
+
+const runId = '0198c0de-0000-7000-8000-000000000001';
+const digest = `sha256:${'a'.repeat(64)}`;
+let position = 0;
+const at = (seq: number, type: EventType, data: Record<string, unknown>): RecordedEvent => ({
+  seq,
+  globalPosition: ++position,
+  eventId: `0198c0de-0000-7000-8000-${String(position).padStart(12, '0')}`,
+  org: 'default',
+  stream: `run-${runId}`,
+  type,
+  version: 1,
+  actor: 'service:test',
+  occurredAt: new Date(1_800_000_000_000 + seq * 1000).toISOString(),
+  data,
+});
+const fold = (...events: readonly [EventType, Record<string, unknown>][]): RunState =>
+  events.reduce((state, [type, data], index) => evolveRun(state, at(index + 1, type, data)), initialRun());
+
+const created: [EventType, Record<string, unknown>] = [
+  'session.created',
+  {
+    run_id: runId,
+    agent: 'fixer',
+    agent_revision: 1,
+    harness: 'scripted',
+    model: 'none',
+    policy: 'default',
+    policy_version: 1,
+    spec_digest: digest,
+    request_digest: digest,
+    autonomy: 'supervised',
+    trust_tier: 'trusted',
+    budgets: { max_wall_clock_secs: 60, max_tokens: 1000, max_cost_micro_usd: null, max_tool_calls: 3 },
+    workspace_kind: 'scratch',
+    invoked_by: 'admin',
+  },
+];
+const running: [EventType, Record<string, unknown>] = [
+  'session.status_changed',
+  { from: 'initializing', to: 'running', reason: 'sandbox_started', deadline_at: '2027-01-15T08:01:00.000Z' },
+];
+const requested = (id: string, tool = 'Bash'): [EventType, Record<string, unknown>] => [
+  'tool.requested',
+  { tool_call_id: id, tool, input_digest: digest, generation: 1 },
+];
+const decided = (id: string, verdict: string): [EventType, Record<string, unknown>] => [
+  'tool.decision',
+  { tool_call_id: id, tool: 'Bash', verdict, source: 'policy', input_digest: digest, code: 'rule' },
+];
+const emitted = (id: string): [EventType, Record<string, unknown>] => [
+  'model.tool_call',
+  { tool_call_id: id, tool: 'Bash', input_digest: digest, reservation_id: runId },
+];
+const asked = (id: string): [EventType, Record<string, unknown>] => [
+  'approval.requested',
+  {
+    tool_call_id: id,
+    tool: 'Bash',
+    approval_id: `apr_${runId}_${id}`,
+    input_digest: digest,
+    scope: 'once',
+    scope_key: 'Bash:git commit',
+    approvers: 1,
+    exclude_requester: false,
+    policy_digest: digest,
+    engine_version: '1',
+    expires_at: '2027-01-15T08:10:00.000Z',
+  },
+];
+const settled = (id: string, decision: string, scope = 'once'): [EventType, Record<string, unknown>] => [
+  'approval.decided',
+  { approval_id: `apr_${runId}_${id}`, tool_call_id: id, decision, scope, scope_key: 'Bash:git commit', decided_by: 'bob' },
+];
+
+describe('the fold of a run', () => {
+  it('works while running and not once an end is decided', () => {
+    expect(acceptsWork(fold(created, running))).toBe(true);
+    expect(
+      acceptsWork(
+        fold(created, running, [
+          'session.status_changed',
+          { from: 'running', to: 'finalizing', reason: 'runner_result', outcome: 'completed' },
+        ]),
+      ),
+    ).toBe(false);
+    expect(acceptsWork(fold(created, running, ['budget.exceeded', { budget: 'tokens', limit: 1, spent: 2 }]))).toBe(false);
+  });
+
+  it('keeps the first intent', () => {
+    const run = fold(
+      created,
+      running,
+      ['session.status_changed', { from: 'running', to: 'cancelling', reason: 'cancel_requested', outcome: 'cancelled' }],
+      ['session.status_changed', { from: 'cancelling', to: 'finalizing', reason: 'runner_result', outcome: 'completed' }],
+    );
+    expect(run.intent?.outcome).toBe('cancelled');
+  });
+
+  it('derives awaiting_approval from pending approvals', () => {
+    expect(derivedStatus(fold(created, running, requested('c1'), asked('c1')))).toBe('awaiting_approval');
+    expect(derivedStatus(fold(created, running, requested('c1'), asked('c1'), settled('c1', 'approved')))).toBe('running');
+  });
+
+  it('remembers a session grant and not a single approval', () => {
+    expect(grantFor(fold(created, running, requested('c1'), asked('c1'), settled('c1', 'approved', 'session')), 'Bash:git commit')).toBe(
+      `apr_${runId}_c1`,
+    );
+    expect(
+      grantFor(fold(created, running, requested('c1'), asked('c1'), settled('c1', 'approved', 'once')), 'Bash:git commit'),
+    ).toBeUndefined();
+    expect(
+      grantFor(fold(created, running, requested('c1'), asked('c1'), settled('c1', 'denied', 'session')), 'Bash:git commit'),
+    ).toBeUndefined();
+  });
+
+  it('counts a model call as decided whichever of the two events came first', () => {
+    const gateFirst = fold(created, running, requested('c1'), decided('c1', 'allow'), emitted('c1'));
+    const facadeFirst = fold(created, running, emitted('c1'), requested('c1'), decided('c1', 'allow'));
+    for (const run of [gateFirst, facadeFirst]) {
+      expect(callCounts(run)).toMatchObject({ model: 1, decided: 1, unknown: 0 });
+      expect(run.openModelCalls.size).toBe(0);
+    }
+  });
+
+  it('says full, unknown and partial coverage', () => {
+    expect(coverageOf(callCounts(fold(created, emitted('c1'), requested('c1'), decided('c1', 'deny'))))).toBe('full');
+    expect(
+      coverageOf(
+        callCounts(
+          fold(created, emitted('c1'), ['model.tool_call_closed', { tool_call_id: 'c1', tool: 'Read', class: 'rejected_by_harness' }]),
+        ),
+      ),
+    ).toBe('full');
+    expect(coverageOf(callCounts(fold(created, emitted('c1'))))).toBe('unknown');
+    expect(
+      coverageOf(callCounts(fold(created, emitted('c1'), ['coverage.gap', { tool_call_id: 'c1', tool: 'Bash', class: 'uncovered' }]))),
+    ).toBe('partial');
+  });
+
+  it('settles a reservation once', () => {
+    const reservation: [EventType, Record<string, unknown>] = [
+      'budget.reserved',
+      { reservation_id: runId, tokens: 600, cost_micro_usd: 5, expires_at: '2027-01-15T08:10:00.000Z' },
+    ];
+    const settle: [EventType, Record<string, unknown>] = [
+      'budget.settled',
+      { reservation_id: runId, tokens: 100, cost_micro_usd: 1, basis: 'usage' },
+    ];
+    expect(reserved(fold(created, reservation)).tokens).toBe(600);
+    const run = fold(created, reservation, settle, settle);
+    expect(reserved(run).tokens).toBe(0);
+    expect(unspent(run).tokens).toBe(900);
+  });
+
+  it('keeps the first decision of a call and lists wrong reuses apart', () => {
+    const run = fold(created, running, requested('c1'), decided('c1', 'allow'), requested('c1', 'Write'), decided('c1', 'deny'));
+    expect(run.calls.get('c1')?.decision?.verdict).toBe('allow');
+    expect(run.calls.get('c1')?.violations.size).toBe(1);
+    expect(decisionCounts(run)).toEqual({ allow: 1, deny: 0, ask: 0 });
+  });
+
+  it('refuses an old generation before it looks at the lease', () => {
+    const run = fold(created, ['lease.granted', { generation: 2, valid_until: '2027-01-15T08:00:00.000Z' }]);
+    expect(leaseRefusal(run, 1, 0)).toBe('stale_lease');
+    expect(leaseRefusal(run, 2, Date.parse('2027-01-15T08:00:01.000Z'))).toBe('lease_expired');
+    expect(leaseRefusal(run, 2, Date.parse('2027-01-15T07:59:59.000Z'))).toBeNull();
+  });
+
+  it('is total: any events in any order never throw, and a repeat changes nothing', () => {
+    const anyEvent = fc.tuple(
+      fc.constantFrom(...(Object.keys(eventTypes) as EventType[])),
+      fc.dictionary(
+        fc.constantFrom('tool_call_id', 'approval_id', 'reservation_id', 'generation', 'to', 'budget', 'class', 'tokens'),
+        fc.constantFrom('c1', 'x', 1, 7),
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 40 }), (events) => {
+        const state = initialRun();
+        events.forEach(([type, data], index) => {
+          evolveRun(state, at(index + 1, type, data));
+        });
+        const before = JSON.stringify(callCounts(state));
+        events.forEach(([type, data], index) => {
+          evolveRun(state, at(index + 1, type, data));
+        });
+        return JSON.stringify(callCounts(state)) === before && state.version === events.length;
+      }),
+      { seed: 42 },
+    );
+  });
+});

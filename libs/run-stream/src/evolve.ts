@@ -1,0 +1,209 @@
+import { type EventData, type EventType, isEventType, type RecordedEvent, terminalStatuses } from '@fluidbox/contracts';
+import type { RunState } from './state';
+
+/**
+ * Folds one event into the state it owns. Total: an unknown type, or an event that refers to something it never saw, changes nothing.
+ * It never throws, whatever the order, because a reader must not die of a stream that a newer version wrote.
+ */
+export function evolveRun(state: RunState, event: RecordedEvent): RunState {
+  if (event.seq <= state.version) return state;
+  state.version = event.seq;
+  if (isEventType(event.type)) apply(state, event.type, event.data, event);
+  return state;
+}
+
+type Change<T extends EventType> = (state: RunState, data: EventData<T>, event: RecordedEvent) => void;
+const nothing = (): void => undefined;
+const time = (text: string): number => Date.parse(text);
+const isTerminal = (status: string): boolean => (terminalStatuses as readonly string[]).includes(status);
+
+function apply<T extends EventType>(state: RunState, type: T, data: unknown, event: RecordedEvent): void {
+  (changes[type] as Change<T>)(state, data as EventData<T>, event);
+}
+
+const changes: { readonly [T in EventType]: Change<T> } = {
+  'session.created': (state, data, event) => {
+    state.runId = data.run_id;
+    state.status = 'created';
+    state.agent = data.agent;
+    state.specDigest = data.spec_digest;
+    state.requestDigest = data.request_digest;
+    state.harness = data.harness;
+    state.model = data.model;
+    state.policy = data.policy;
+    state.policyVersion = data.policy_version;
+    state.invokedBy = data.invoked_by;
+    state.autonomy = data.autonomy;
+    state.trustTier = data.trust_tier;
+    state.budgets = data.budgets;
+    state.createdAt = time(event.occurredAt);
+  },
+  'session.status_changed': (state, data, event) => {
+    state.status = data.to;
+    if (data.to === 'running') {
+      state.startedAt = time(event.occurredAt);
+      state.deadlineAt = data.deadline_at === undefined ? null : time(data.deadline_at);
+    }
+    if (data.reason === 'runner_result') state.resultSeen = true;
+    if (data.outcome !== undefined && !isTerminal(data.to)) state.intent ??= { outcome: data.outcome, reason: data.reason, seq: event.seq };
+    if (isTerminal(data.to)) {
+      state.outcome = data.outcome ?? (data.to as RunState['outcome']);
+      state.endedAt = time(event.occurredAt);
+    }
+  },
+  'lease.granted': (state, data) => {
+    state.generation = Math.max(state.generation, data.generation);
+    if (data.generation === state.generation) state.leaseValidUntil = time(data.valid_until);
+  },
+  'run.quiesce_requested': (state, data) => {
+    state.quiesceDeadlineAt = time(data.deadline_at);
+  },
+  'run.result': nothing,
+  'agent.message': nothing,
+  'tool.completed': nothing,
+  'run.error': nothing,
+  'workspace.initialized': (state, data) => {
+    state.workspaceReady = true;
+    state.archiveDigest = data.archive_digest;
+    state.archiveBytes = data.archive_bytes;
+  },
+  'sandbox.started': (state, data) => {
+    if (data.generation < state.generation) return;
+    state.sandbox = { generation: data.generation, sandboxId: data.sandbox_id, exited: false, cause: null };
+  },
+  'sandbox.exited': (state, data) => {
+    if (data.generation < state.generation) return;
+    state.sandbox = { generation: data.generation, sandboxId: data.sandbox_id, exited: true, cause: data.cause };
+  },
+  'artifact.collected': (state, data) => {
+    if (data.kind === 'diff') state.diff = { sha256: data.sha256 };
+  },
+  'artifact.missing': (state, data) => {
+    if (data.kind === 'diff') state.diff ??= 'missing';
+  },
+  'tool.requested': (state, data, event) => {
+    const known = state.calls.get(data.tool_call_id);
+    if (known !== undefined) {
+      known.violations.add(violationKey(data.tool, data.input_digest));
+      return;
+    }
+    state.calls.set(data.tool_call_id, {
+      toolCallId: data.tool_call_id,
+      tool: data.tool,
+      inputDigest: data.input_digest,
+      requestedSeq: event.seq,
+      approval: null,
+      decision: null,
+      violations: new Set(),
+    });
+    state.openModelCalls.delete(data.tool_call_id);
+    const key = `${data.tool}\u0000${data.input_digest}`;
+    state.sameCall = key === state.sameCall.key ? { key, count: state.sameCall.count + 1 } : { key, count: 1 };
+  },
+  'approval.requested': (state, data, event) => {
+    const call = state.calls.get(data.tool_call_id);
+    if (call === undefined || call.approval !== null) return;
+    call.approval = {
+      approvalId: data.approval_id,
+      toolCallId: data.tool_call_id,
+      scope: data.scope,
+      scopeKey: data.scope_key,
+      approvers: data.approvers,
+      excludeRequester: data.exclude_requester,
+      expiresAt: time(data.expires_at),
+      requestedSeq: event.seq,
+      votes: new Map(),
+      settled: null,
+    };
+    state.pendingApprovals.set(data.approval_id, call.approval);
+  },
+  'tool.decision': (state, data, event) => {
+    const call = state.calls.get(data.tool_call_id);
+    if (call === undefined || call.decision !== null) return;
+    call.decision = {
+      verdict: data.verdict,
+      source: data.source,
+      code: data.code,
+      seq: event.seq,
+      editedDigest: data.edited_digest ?? null,
+    };
+    state.denialsInARow = data.verdict === 'deny' ? state.denialsInARow + 1 : 0;
+  },
+  'approval.voted': (state, data) => {
+    state.pendingApprovals.get(data.approval_id)?.votes.set(data.by, data.decision);
+  },
+  'approval.decided': (state, data, event) => {
+    const approval = state.pendingApprovals.get(data.approval_id);
+    if (approval === undefined) return;
+    approval.settled = { decision: data.decision, by: data.decided_by, scope: data.scope, seq: event.seq };
+    state.pendingApprovals.delete(data.approval_id);
+    if (data.decision === 'approved' && data.scope === 'session') state.grants.set(data.scope_key, data.approval_id);
+  },
+  'budget.exceeded': (state, data) => {
+    state.exceeded.add(data.budget);
+    state.modelAccessEnded ??= 'budget';
+  },
+  'budget.warned': (state, data) => {
+    state.warned.add(data.budget);
+  },
+  'guard.warned': (state, data) => {
+    state.warned.add(data.guard);
+  },
+  'guard.tripped': (state, data) => {
+    state.exceeded.add(data.guard);
+    state.modelAccessEnded ??= 'guard';
+  },
+  'budget.reserved': (state, data, event) => {
+    state.reservations.set(data.reservation_id, {
+      reservationId: data.reservation_id,
+      tokens: data.tokens,
+      costMicroUsd: data.cost_micro_usd ?? 0,
+      expiresAt: time(data.expires_at),
+      seq: event.seq,
+    });
+  },
+  'budget.settled': (state, data) => {
+    if (!state.reservations.delete(data.reservation_id)) return;
+    state.spent.tokens += data.tokens;
+    state.spent.costMicroUsd += data.cost_micro_usd ?? 0;
+  },
+  'budget.released': (state, data) => {
+    state.reservations.delete(data.reservation_id);
+  },
+  'model.response': (state, data) => {
+    state.usage.inputTokens += data.input_tokens;
+    state.usage.outputTokens += data.output_tokens;
+    state.usage.cacheReadTokens += data.cache_read_tokens;
+    state.usage.cacheWriteTokens += data.cache_write_tokens;
+    state.usage.costMicroUsd += data.cost_micro_usd ?? 0;
+    state.usage.modelRequests += 1;
+  },
+  'model.tool_call': (state, data, event) => {
+    if (state.modelCalls.has(data.tool_call_id)) return;
+    state.modelCalls.set(data.tool_call_id, { toolCallId: data.tool_call_id, tool: data.tool, seq: event.seq, closed: null });
+    if (!state.calls.has(data.tool_call_id)) state.openModelCalls.add(data.tool_call_id);
+  },
+  'model.tool_call_closed': (state, data) => closeModelCall(state, data.tool_call_id, data.class),
+  'coverage.gap': (state, data) => {
+    closeModelCall(state, data.tool_call_id, data.class);
+    if (data.class === 'uncovered') state.modelAccessEnded ??= 'coverage';
+  },
+  'agent.created': nothing,
+  'agent.revised': nothing,
+  'policy.created': nothing,
+  'policy.published': nothing,
+};
+
+function closeModelCall(
+  state: RunState,
+  toolCallId: string,
+  as: 'rejected_by_harness' | 'no_effect' | 'uncovered' | 'provider_executed',
+): void {
+  const call = state.modelCalls.get(toolCallId);
+  if (call === undefined) return;
+  call.closed ??= as;
+  state.openModelCalls.delete(toolCallId);
+}
+
+/** The identity of a wrong reuse of a call id: denied once each. */
+export const violationKey = (tool: string, inputDigest: string): string => `${tool}\u0000${inputDigest}`;

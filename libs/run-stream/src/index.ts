@@ -1,0 +1,13 @@
+import type { RecordedEvent } from '@fluidbox/contracts';
+import { evolveRun } from './evolve';
+import { initialRun, type RunState } from './state';
+
+export * from './evolve';
+export * from './queries';
+export * from './state';
+
+/** The fold as the event store's cache takes it. */
+export const runFold: { readonly initial: () => RunState; readonly evolve: (state: RunState, event: RecordedEvent) => RunState } = {
+  initial: initialRun,
+  evolve: evolveRun,
+};

@@ -1,0 +1,161 @@
+import type { Budgets, CallClass, DecisionSource, Outcome, RunStatus, StatusReason } from '@fluidbox/contracts';
+
+/** One tool call of the run, as the gate and the approvals know it. */
+export interface CallState {
+  readonly toolCallId: string;
+  readonly tool: string;
+  readonly inputDigest: string;
+  /** Seq of `tool.requested`, where its content stands. */
+  readonly requestedSeq: number;
+  approval: ApprovalState | null;
+  /** The first answer stays, whatever comes later under the same id. */
+  decision: CallDecision | null;
+  /** Other digests that were asked under this id and denied, each once. */
+  violations: Set<string>;
+}
+export interface CallDecision {
+  readonly verdict: 'allow' | 'deny';
+  readonly source: DecisionSource;
+  readonly code: string;
+  readonly seq: number;
+  /** Set when a person approved another input than the one asked for. */
+  readonly editedDigest: string | null;
+}
+export interface ApprovalState {
+  readonly approvalId: string;
+  readonly toolCallId: string;
+  readonly scope: 'once' | 'session';
+  readonly scopeKey: string;
+  readonly approvers: number;
+  readonly excludeRequester: boolean;
+  readonly expiresAt: number;
+  readonly requestedSeq: number;
+  votes: Map<string, 'approve' | 'approve_session' | 'deny' | 'edit'>;
+  settled: {
+    readonly decision: 'approved' | 'denied' | 'expired' | 'refused';
+    readonly by: string;
+    readonly scope: 'once' | 'session';
+    readonly seq: number;
+  } | null;
+}
+/** One call the model emitted, as the facade saw it. */
+export interface ModelCallState {
+  readonly toolCallId: string;
+  readonly tool: string;
+  readonly seq: number;
+  /** Null until closed; `decided` follows from the gate's decision of the same id. */
+  closed: Exclude<CallClass, 'decided' | 'unknown'> | null;
+}
+export interface ReservationState {
+  readonly reservationId: string;
+  readonly tokens: number;
+  readonly costMicroUsd: number;
+  readonly expiresAt: number;
+  readonly seq: number;
+}
+export interface UsageState {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  costMicroUsd: number;
+  modelRequests: number;
+}
+
+/** The fold of a run's stream that every service shares. `null` identity = the run does not exist (yet). */
+export interface RunState {
+  runId: string | null;
+  version: number;
+  status: RunStatus;
+  agent: string;
+  specDigest: string;
+  requestDigest: string;
+  harness: string;
+  model: string;
+  policy: string;
+  policyVersion: number;
+  invokedBy: string;
+  autonomy: 'supervised' | 'autonomous';
+  trustTier: 'trusted' | 'read_only';
+  budgets: Budgets;
+  createdAt: number;
+  startedAt: number | null;
+  deadlineAt: number | null;
+  endedAt: number | null;
+  generation: number;
+  leaseValidUntil: number;
+  /** How the run will end, from the first status change that said so; the first intent wins. */
+  intent: { readonly outcome: Outcome; readonly reason: StatusReason; readonly seq: number } | null;
+  quiesceDeadlineAt: number | null;
+  outcome: Outcome | null;
+  resultSeen: boolean;
+  workspaceReady: boolean;
+  archiveDigest: string | null;
+  archiveBytes: number;
+  /** Sandbox of the current generation. */
+  sandbox: { readonly generation: number; readonly sandboxId: string; exited: boolean; readonly cause: string | null } | null;
+  diff: { readonly sha256: string } | 'missing' | null;
+  calls: Map<string, CallState>;
+  pendingApprovals: Map<string, ApprovalState>;
+  /** Session grants: scope key → approval id. They end with the run. */
+  grants: Map<string, string>;
+  modelCalls: Map<string, ModelCallState>;
+  /** Model calls not yet closed and not decided. */
+  openModelCalls: Set<string>;
+  reservations: Map<string, ReservationState>;
+  usage: UsageState;
+  /** Settled tokens and cost; pessimistic settlements included, so it can exceed `usage`. */
+  spent: { tokens: number; costMicroUsd: number };
+  exceeded: Set<string>;
+  warned: Set<string>;
+  /** Why the facade refuses further model requests; the run may still be winding down. */
+  modelAccessEnded: 'budget' | 'coverage' | 'guard' | null;
+  denialsInARow: number;
+  /** Consecutive requests with the same tool and input, for the same-call guard. */
+  sameCall: { key: string; count: number };
+}
+
+export const initialRun = (): RunState => ({
+  runId: null,
+  version: 0,
+  status: 'created',
+  agent: '',
+  specDigest: '',
+  requestDigest: '',
+  harness: '',
+  model: '',
+  policy: '',
+  policyVersion: 0,
+  invokedBy: '',
+  autonomy: 'supervised',
+  trustTier: 'trusted',
+  budgets: { max_wall_clock_secs: null, max_tokens: null, max_cost_micro_usd: null, max_tool_calls: null },
+  createdAt: 0,
+  startedAt: null,
+  deadlineAt: null,
+  endedAt: null,
+  generation: 0,
+  leaseValidUntil: 0,
+  intent: null,
+  quiesceDeadlineAt: null,
+  outcome: null,
+  resultSeen: false,
+  workspaceReady: false,
+  archiveDigest: null,
+  archiveBytes: 0,
+  sandbox: null,
+  diff: null,
+  calls: new Map(),
+  pendingApprovals: new Map(),
+  grants: new Map(),
+  modelCalls: new Map(),
+  openModelCalls: new Set(),
+  reservations: new Map(),
+  usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costMicroUsd: 0, modelRequests: 0 },
+  spent: { tokens: 0, costMicroUsd: 0 },
+  exceeded: new Set(),
+  warned: new Set(),
+  modelAccessEnded: null,
+  denialsInARow: 0,
+  sameCall: { key: '', count: 0 },
+});
