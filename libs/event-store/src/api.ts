@@ -71,7 +71,8 @@ export interface Decision<R> {
   readonly result: R;
   readonly closes?: boolean;
   readonly setGeneration?: number;
-  readonly createKeys?: boolean;
+  /** The first group of a stream: its keys, made by `keyring.create` beforehand because digests inside the events need the salt; stored in the same statement. */
+  readonly createKeys?: ReturnType<Keyring['create']>;
   readonly documents?: readonly Buffer[];
   readonly accounts?: readonly AccountChange[];
 }

@@ -37,9 +37,11 @@ const changes: { readonly [T in EventType]: Change<T> } = {
     state.trustTier = data.trust_tier;
     state.budgets = data.budgets;
     state.createdAt = time(event.occurredAt);
+    state.statusSince = state.createdAt;
   },
   'session.status_changed': (state, data, event) => {
     state.status = data.to;
+    state.statusSince = time(event.occurredAt);
     if (data.to === 'running') {
       state.startedAt = time(event.occurredAt);
       state.deadlineAt = data.deadline_at === undefined ? null : time(data.deadline_at);

@@ -67,6 +67,8 @@ export interface RunState {
   runId: string | null;
   version: number;
   status: RunStatus;
+  /** When this status began. */
+  statusSince: number;
   agent: string;
   specDigest: string;
   requestDigest: string;
@@ -119,6 +121,7 @@ export const initialRun = (): RunState => ({
   runId: null,
   version: 0,
   status: 'created',
+  statusSince: 0,
   agent: '',
   specDigest: '',
   requestDigest: '',
