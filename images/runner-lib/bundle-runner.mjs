@@ -8,7 +8,14 @@ const here = import.meta.dirname;
 
 /** Evaluates one TypeScript file of ours at build time, so that bundling needs no earlier build. */
 async function load(file) {
-  const { outputFiles } = await build({ entryPoints: [file], bundle: true, platform: 'node', format: 'esm', conditions: ['source'], write: false });
+  const { outputFiles } = await build({
+    entryPoints: [file],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    conditions: ['source'],
+    write: false,
+  });
   return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
 }
 

@@ -92,7 +92,8 @@ export class ContractClient {
   /** Rejects with ContractCallFailed when it could not be stored; a timeline entry is never worth stopping the agent for. */
   async report(body: ReportedEvent, actor = 'runner'): Promise<void> {
     const reply = await this.#call(`${this.#base}/events`, { actor, body }, { audience: 'control', attemptsMax: eventAttempts });
-    if (reply.status !== 200) throw new ContractCallFailed(`${this.#base}/events`, reply, `refused with status ${reply.status}: ${reply.body.slice(0, 300)}`);
+    if (reply.status !== 200)
+      throw new ContractCallFailed(`${this.#base}/events`, reply, `refused with status ${reply.status}: ${reply.body.slice(0, 300)}`);
     EventsAnswer.parse(JSON.parse(reply.body));
   }
 
@@ -160,7 +161,8 @@ export class ContractClient {
       if (judgement === 'final' && attempt.kind === 'answered') return attempt.reply;
       failures += 1;
       const reason = attempt.kind === 'failed' ? attempt.reason : `status ${attempt.reply.status}`;
-      if (failures >= options.attemptsMax) throw new ContractCallFailed(path, attempt.kind === 'answered' ? attempt.reply : undefined, reason);
+      if (failures >= options.attemptsMax)
+        throw new ContractCallFailed(path, attempt.kind === 'answered' ? attempt.reply : undefined, reason);
       log(`${path}: ${reason}, asking again`);
       await pause(backoffMs(failures), undefined, { signal: options.signal });
     }

@@ -5,7 +5,19 @@ const forwardedPaths = ['/v1/messages', '/v1/messages/count_tokens', '/v1/respon
 
 /** Credentials and routing of the agent's own making, and what belongs to one hop only. */
 const strippedHeaders = new Set([
-  'authorization', 'x-api-key', 'cookie', 'host', 'connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect', 'forwarded', 'via',
+  'authorization',
+  'x-api-key',
+  'cookie',
+  'host',
+  'connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  'forwarded',
+  'via',
 ]);
 const strippedPrefixes = ['proxy-', 'x-forwarded-', 'x-real-', 'fb-', 'fluidbox-', 'traceparent', 'tracestate'];
 

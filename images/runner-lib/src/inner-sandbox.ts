@@ -43,18 +43,58 @@ export function innerSandboxArgs(command: string, args: readonly string[], optio
   const tools: Bind[] = fs.existsSync(toolsDir) ? [{ src: toolsDir, dest: toolsDir }] : [];
   const binds = [...tools, ...(options.binds ?? [])].flatMap(({ src, dest, writable }) => [writable ? '--bind' : '--ro-bind', src, dest]);
   return [
-    '--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try',
+    '--unshare-user',
+    '--unshare-pid',
+    '--unshare-ipc',
+    '--unshare-uts',
+    '--unshare-cgroup-try',
     ...(options.network === 'own' ? ['--unshare-net'] : []),
-    '--cap-drop', 'ALL', '--die-with-parent', '--new-session',
-    '--ro-bind', '/usr', '/usr', '--symlink', 'usr/bin', '/bin', '--symlink', 'usr/lib', '/lib', '--symlink', 'usr/lib64', '/lib64',
-    '--proc', '/proc', '--dev', '/dev', ...sizedTmpfs('/dev/shm'), '--remount-ro', '/dev',
-    ...sizedTmpfs('/tmp'), ...sizedTmpfs('/home'), '--dir', '/home/agent', '--dir', '/etc', '--dir', '/run',
-    '--bind', '/workspace', '/workspace', ...(options.readOnlyWorkspace ? ['--remount-ro', '/workspace'] : []),
+    '--cap-drop',
+    'ALL',
+    '--die-with-parent',
+    '--new-session',
+    '--ro-bind',
+    '/usr',
+    '/usr',
+    '--symlink',
+    'usr/bin',
+    '/bin',
+    '--symlink',
+    'usr/lib',
+    '/lib',
+    '--symlink',
+    'usr/lib64',
+    '/lib64',
+    '--proc',
+    '/proc',
+    '--dev',
+    '/dev',
+    ...sizedTmpfs('/dev/shm'),
+    '--remount-ro',
+    '/dev',
+    ...sizedTmpfs('/tmp'),
+    ...sizedTmpfs('/home'),
+    '--dir',
+    '/home/agent',
+    '--dir',
+    '/etc',
+    '--dir',
+    '/run',
+    '--bind',
+    '/workspace',
+    '/workspace',
+    ...(options.readOnlyWorkspace ? ['--remount-ro', '/workspace'] : []),
     ...binds,
     // bwrap's root is a writable tmpfs: without this an agent could write /etc/ld.so.preload.
-    '--remount-ro', '/',
-    '--clearenv', ...Object.entries(options.env).flatMap(([name, value]) => ['--setenv', name, value]),
-    '--chdir', '/workspace', '--', command, ...args,
+    '--remount-ro',
+    '/',
+    '--clearenv',
+    ...Object.entries(options.env).flatMap(([name, value]) => ['--setenv', name, value]),
+    '--chdir',
+    '/workspace',
+    '--',
+    command,
+    ...args,
   ];
 }
 
@@ -70,12 +110,22 @@ export function shellSandboxBinds({ overBash = false } = {}): Bind[] {
 }
 
 /** Placeholders only: environment and arguments of a process are readable inside its sandbox. */
-export const innerEnvironment: Readonly<Record<string, string>> = { PATH: '/opt/tools/bin:/usr/local/bin:/usr/bin', HOME: '/home/agent', LANG: 'C.UTF-8', TMPDIR: '/tmp' };
+export const innerEnvironment: Readonly<Record<string, string>> = {
+  PATH: '/opt/tools/bin:/usr/local/bin:/usr/bin',
+  HOME: '/home/agent',
+  LANG: 'C.UTF-8',
+  TMPDIR: '/tmp',
+};
 
 /** Starts a program one sandbox below the runner. stdio are pipes, never files: a sandboxed process can re-open those. */
 export function spawnInner(command: string, args: readonly string[], options: InnerSandboxOptions): ChildProcess {
   const wrapped = [
-    `--nproc=${processesMax}`, 'choom', '-n', String(oomScoreAdjust), '--', bubblewrapPath(),
+    `--nproc=${processesMax}`,
+    'choom',
+    '-n',
+    String(oomScoreAdjust),
+    '--',
+    bubblewrapPath(),
     ...innerSandboxArgs(command, args, options),
   ];
   return spawn('/usr/bin/prlimit', wrapped, {

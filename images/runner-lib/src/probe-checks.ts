@@ -25,7 +25,23 @@ export function refuseVsock(outcome: string): string | undefined {
   return unreachable.has(outcome) ? undefined : `an AF_VSOCK socket could be made: ${outcome}`;
 }
 
-const expectedTopLevel = new Set(['usr', 'bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32', 'proc', 'dev', 'tmp', 'home', 'etc', 'run', 'opt', 'workspace']);
+const expectedTopLevel = new Set([
+  'usr',
+  'bin',
+  'sbin',
+  'lib',
+  'lib32',
+  'lib64',
+  'libx32',
+  'proc',
+  'dev',
+  'tmp',
+  'home',
+  'etc',
+  'run',
+  'opt',
+  'workspace',
+]);
 
 export function refuseTopLevel(entries: readonly string[]): string | undefined {
   const unexpected = entries.filter((name) => !expectedTopLevel.has(name));

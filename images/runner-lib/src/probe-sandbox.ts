@@ -18,7 +18,21 @@ export interface ProbeFinding {
 const attemptMs = 2_000;
 const doorAttempts = 10;
 const outsideAddresses = ['1.1.1.1', '169.254.169.254'];
-const hostPaths = ['/etc/shadow', '/etc/ssh', '/etc/kubernetes', '/root', '/var', '/sys', '/boot', '/run/docker.sock', '/run/systemd', '/proc/1/root/etc/shadow', '/dev/kmsg', '/dev/mem', '/dev/vsock'];
+const hostPaths = [
+  '/etc/shadow',
+  '/etc/ssh',
+  '/etc/kubernetes',
+  '/root',
+  '/var',
+  '/sys',
+  '/boot',
+  '/run/docker.sock',
+  '/run/systemd',
+  '/proc/1/root/etc/shadow',
+  '/dev/kmsg',
+  '/dev/mem',
+  '/dev/vsock',
+];
 
 /**
  * Looks from inside whether the sandbox keeps its promise, before the agent starts. Runs in the runner, which sees more than
@@ -35,7 +49,9 @@ export async function probeSandbox(client: ContractClient, tokens: RunnerTokens)
   const secrets = Object.values(tokens);
   return Promise.all([
     finding('interfaces', () => checks.refuseInterfaces(fs.readFileSync('/proc/net/dev', 'utf8'))),
-    ...outsideAddresses.map((address) => finding(`tcp ${address}`, async () => checks.refuseReachability(`${address}:80`, await tcpOutcome(address)))),
+    ...outsideAddresses.map((address) =>
+      finding(`tcp ${address}`, async () => checks.refuseReachability(`${address}:80`, await tcpOutcome(address))),
+    ),
     finding('udp dns', async () => checks.refuseReachability('1.1.1.1:53', await udpOutcome('1.1.1.1'))),
     finding('vsock', async () => checks.refuseVsock(await vsockOutcome())),
     finding('top level', () => checks.refuseTopLevel(fs.readdirSync('/'))),
@@ -79,8 +95,10 @@ function udpOutcome(host: string): Promise<string> {
 
 /** Node cannot open AF_VSOCK; whichever interpreter of the base system is there tries for it. Without one the filter's presence must do. */
 async function vsockOutcome(): Promise<string> {
-  const perl = 'socket(my $s, 40, 1, 0) and print "created" or print exists $!{EPERM} && $!{EPERM} ? "EPERM" : $!{EAFNOSUPPORT} ? "EAFNOSUPPORT" : "$!"';
-  const python = 'import socket,errno\ntry:\n socket.socket(40,1);print("created",end="")\nexcept OSError as e:print(errno.errorcode.get(e.errno),end="")';
+  const perl =
+    'socket(my $s, 40, 1, 0) and print "created" or print exists $!{EPERM} && $!{EPERM} ? "EPERM" : $!{EAFNOSUPPORT} ? "EAFNOSUPPORT" : "$!"';
+  const python =
+    'import socket,errno\ntry:\n socket.socket(40,1);print("created",end="")\nexcept OSError as e:print(errno.errorcode.get(e.errno),end="")';
   if (fs.existsSync('/usr/bin/perl')) return outputOf('/usr/bin/perl', ['-MErrno', '-e', perl]);
   if (fs.existsSync('/usr/bin/python3')) return outputOf('/usr/bin/python3', ['-c', python]);
   return /^Seccomp:\s*2/m.test(fs.readFileSync('/proc/self/status', 'utf8')) ? 'EPERM' : 'no filter and no interpreter to try with';
@@ -88,7 +106,12 @@ async function vsockOutcome(): Promise<string> {
 
 function outputOf(command: string, args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { env: { PATH: '/usr/bin' }, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'], timeout: attemptMs * 5 });
+    const child = spawn(command, args, {
+      env: { PATH: '/usr/bin' },
+      cwd: '/',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: attemptMs * 5,
+    });
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => {
       output += chunk.toString('utf8');
@@ -106,7 +129,9 @@ function refuseWritable(path: string): string | undefined {
   try {
     fs.writeFileSync(path, '');
   } catch (error) {
-    return ['EROFS', 'EACCES', 'EPERM'].includes(codeOf(error)) ? undefined : `writing ${path} failed in an unexpected way: ${codeOf(error)}`;
+    return ['EROFS', 'EACCES', 'EPERM'].includes(codeOf(error))
+      ? undefined
+      : `writing ${path} failed in an unexpected way: ${codeOf(error)}`;
   }
   return `the root of the sandbox is writable (${path})`;
 }

@@ -45,7 +45,13 @@ export async function runAgent(agent: Agent): Promise<never> {
 }
 
 async function live(agent: Agent, tokens: RunnerTokens, input: RunnerInput): Promise<ExitCode> {
-  const client: ContractClient = new ContractClient({ control: input.control, sessionId: input.sessionId, tokens, onWrongAudience: abortWrongAudience, log });
+  const client: ContractClient = new ContractClient({
+    control: input.control,
+    sessionId: input.sessionId,
+    tokens,
+    onWrongAudience: abortWrongAudience,
+    log,
+  });
   const quiesce = new Quiesce();
   const events = new EventReporter(client, log);
 
@@ -75,7 +81,11 @@ async function superviseAgent(agent: Agent, context: AgentContext): Promise<Resu
   } catch (error) {
     if (context.quiesce.reason !== undefined) return 'quiesced';
     if (error instanceof RunnerExit) {
-      await lastWords(context.client, error.exitCode === exitCodes.undecidedToolCall ? 'undecided_tool_call' : 'runner_error', error.message);
+      await lastWords(
+        context.client,
+        error.exitCode === exitCodes.undecidedToolCall ? 'undecided_tool_call' : 'runner_error',
+        error.message,
+      );
       throw error;
     }
     const message = error instanceof Error ? error.message : String(error);

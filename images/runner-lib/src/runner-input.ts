@@ -31,7 +31,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function takeRunnerSecrets(env: Environment = process.env): RunnerSecrets {
   const fd = Number(required(env, 'FLUIDBOX_TOKENS_FD'));
-  if (!Number.isInteger(fd) || fd < 3) throw new RunnerExit(exitCodes.missingEnvironment, 'FLUIDBOX_TOKENS_FD must be a descriptor number of 3 or more');
+  if (!Number.isInteger(fd) || fd < 3)
+    throw new RunnerExit(exitCodes.missingEnvironment, 'FLUIDBOX_TOKENS_FD must be a descriptor number of 3 or more');
   let line: string;
   try {
     line = fs.readFileSync(fd, 'utf8');
@@ -58,7 +59,7 @@ export function parseSecrets(line: string): RunnerSecrets {
 
 /** Task and prompt come with the tokens, because environment and arguments are readable inside the sandbox; a foreign launcher may set variables. */
 export function readRunnerInput(secrets: Pick<RunnerSecrets, 'task' | 'system_prompt'>, env: Environment = process.env): RunnerInput {
-  const trustTier = env['FLUIDBOX_TRUST_TIER'] ?? 'trusted';
+  const trustTier = env.FLUIDBOX_TRUST_TIER ?? 'trusted';
   if (trustTier !== 'trusted' && trustTier !== 'read_only') {
     throw new RunnerExit(exitCodes.missingEnvironment, 'FLUIDBOX_TRUST_TIER must be trusted or read_only');
   }
@@ -66,14 +67,14 @@ export function readRunnerInput(secrets: Pick<RunnerSecrets, 'task' | 'system_pr
   return {
     sessionId: required(env, 'FLUIDBOX_SESSION_ID'),
     task: secrets.task ?? required(env, 'FLUIDBOX_TASK'),
-    systemPrompt: (secrets.system_prompt ?? env['FLUIDBOX_SYSTEM_PROMPT']) || null,
-    model: env['FLUIDBOX_MODEL'] ?? '',
-    autonomy: env['FLUIDBOX_AUTONOMY'] ?? 'supervised',
+    systemPrompt: (secrets.system_prompt ?? env.FLUIDBOX_SYSTEM_PROMPT) || null,
+    model: env.FLUIDBOX_MODEL ?? '',
+    autonomy: env.FLUIDBOX_AUTONOMY ?? 'supervised',
     trustTier,
-    workspace: env['FLUIDBOX_WORKSPACE'] ?? '/workspace',
+    workspace: env.FLUIDBOX_WORKSPACE ?? '/workspace',
     maxTurns: positiveInteger(env, 'FLUIDBOX_MAX_TURNS'),
     control: endpoint('FLUIDBOX_CONTROL_URL', controlUrl),
-    llm: endpoint('FLUIDBOX_LLM_URL', env['FLUIDBOX_LLM_URL'] ?? controlUrl),
+    llm: endpoint('FLUIDBOX_LLM_URL', env.FLUIDBOX_LLM_URL ?? controlUrl),
   };
 }
 

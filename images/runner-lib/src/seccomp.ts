@@ -113,12 +113,7 @@ function denyCalls(numbers: readonly number[]): Instruction[] {
 
 /** For one syscall: EPERM when the low word of the argument is one of `values`, else allow it. Others fall through. */
 function denyArgument(syscall: number, argument: number, values: readonly number[]): Instruction[] {
-  return [
-    [jumpEqual, 0, 2 + values.length * 2, syscall],
-    [load, 0, 0, argumentAt(argument)],
-    ...denyCalls(values),
-    [answer, 0, 0, allow],
-  ];
+  return [[jumpEqual, 0, 2 + values.length * 2, syscall], [load, 0, 0, argumentAt(argument)], ...denyCalls(values), [answer, 0, 0, allow]];
 }
 
 function denyNamespaces(machine: Machine): Instruction[] {

@@ -19,7 +19,13 @@ export function openRequest(endpoint: Endpoint, path: string, options: http.Requ
   if (endpoint.kind === 'unix') return http.request({ ...options, socketPath: endpoint.socketPath, path, agent: false });
   const { url } = endpoint;
   const request = url.protocol === 'https:' ? https.request : http.request;
-  return request({ ...options, hostname: url.hostname.replace(/^\[|\]$/g, ''), port: url.port, path: url.pathname.replace(/\/$/, '') + path, agent: false });
+  return request({
+    ...options,
+    hostname: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port,
+    path: url.pathname.replace(/\/$/, '') + path,
+    agent: false,
+  });
 }
 
 export interface Reply {

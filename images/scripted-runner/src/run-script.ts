@@ -44,7 +44,10 @@ async function perform(context: AgentContext, step: Step): Promise<Performed> {
   }
 }
 
-async function edit(context: AgentContext, { file_path, old_string, new_string }: { file_path: string; old_string: string; new_string: string }): Promise<Performed> {
+async function edit(
+  context: AgentContext,
+  { file_path, old_string, new_string }: { file_path: string; old_string: string; new_string: string },
+): Promise<Performed> {
   const before = await shell(context, `cat -- ${quoted(file_path)}`);
   if (!before.ok) return before;
   const parts = before.output.split(old_string);
@@ -52,7 +55,11 @@ async function edit(context: AgentContext, { file_path, old_string, new_string }
   return shell(context, `cat > ${quoted(file_path)}`, { stdin: parts.join(new_string) });
 }
 
-async function shell(context: AgentContext, command: string, options: { stdin?: string; timeoutMs?: number | undefined } = {}): Promise<Performed> {
+async function shell(
+  context: AgentContext,
+  command: string,
+  options: { stdin?: string; timeoutMs?: number | undefined } = {},
+): Promise<Performed> {
   const { exitCode, stdout, stderr } = await runShellCommand(command, {
     readOnlyWorkspace: context.input.trustTier === 'read_only',
     signal: context.quiesce.signal,

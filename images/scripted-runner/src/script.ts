@@ -2,7 +2,11 @@ import { z } from 'zod';
 
 /** The task of a scripted run. Every step is asked for at the gate; what the gate allows is done, for real, in the shell sandbox. */
 const Step = z.discriminatedUnion('tool', [
-  z.strictObject({ ...commonFields(), tool: z.literal('Bash'), input: z.looseObject({ command: z.string(), timeout: z.number().int().positive().optional() }) }),
+  z.strictObject({
+    ...commonFields(),
+    tool: z.literal('Bash'),
+    input: z.looseObject({ command: z.string(), timeout: z.number().int().positive().optional() }),
+  }),
   z.strictObject({ ...commonFields(), tool: z.literal('Read'), input: z.looseObject({ file_path: z.string() }) }),
   z.strictObject({ ...commonFields(), tool: z.literal('Write'), input: z.looseObject({ file_path: z.string(), content: z.string() }) }),
   z.strictObject({
@@ -44,14 +48,17 @@ export function parseScript(task: string): Script {
   throw new Error(`the script is not valid: ${parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ')}`);
 }
 
-export type StepOutcome = { readonly kind: 'denied'; readonly message: string } | { readonly kind: 'done'; readonly ok: boolean; readonly output: string };
+export type StepOutcome =
+  | { readonly kind: 'denied'; readonly message: string }
+  | { readonly kind: 'done'; readonly ok: boolean; readonly output: string };
 
 /** Why the outcome is not what the step expects, or nothing. */
 export function unmetExpectation(step: Step, outcome: StepOutcome): string | undefined {
   const { expect } = step;
   if (expect === undefined) return undefined;
   const actual = outcome.kind === 'denied' ? 'denied' : outcome.ok ? 'ok' : 'error';
-  if (typeof expect === 'string') return actual === expect ? undefined : `expected ${expect}, got ${actual}${outcome.kind === 'denied' ? ` (${outcome.message})` : ''}`;
+  if (typeof expect === 'string')
+    return actual === expect ? undefined : `expected ${expect}, got ${actual}${outcome.kind === 'denied' ? ` (${outcome.message})` : ''}`;
   if (outcome.kind === 'denied' || !outcome.ok) return `expected an output, got ${actual}`;
   return outcome.output.includes(expect.output) ? undefined : 'the output does not hold the expected text';
 }

@@ -1,0 +1,3 @@
+export { MessagesRequest, ModelScript, ModelStep, readScriptFile, type ScriptFunction } from './script';
+export { type RecordedRequest, type ScriptedModel, type ScriptedModelOptions, startScriptedModel } from './server';
+export type { EmittedToolCall } from './wire';
