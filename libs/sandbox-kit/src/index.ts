@@ -1,0 +1,2 @@
+export { ImageManifest } from './image-manifest';
+export { type Architecture, seccompFilter } from './seccomp';

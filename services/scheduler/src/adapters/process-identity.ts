@@ -1,0 +1,1 @@
+export { identify, isAlive, type ProcessIdentity } from '@fluidbox/tooling/identity';
