@@ -10,9 +10,18 @@ import { humanText } from './text';
  */
 export const policyBounds = { rules: 512, matchers: 256, patterns: 256, stringBytes: 1024, sourceBytes: 256 * 1024, tests: 512 } as const;
 
-const utf8 = new TextEncoder();
+/** Bytes of well-formed text in UTF-8, without an encoder: this package and the pure ones know no platform. */
+export function utf8Bytes(text: string): number {
+  let bytes = 0;
+  for (const char of text) {
+    const code = char.codePointAt(0) ?? 0;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}
+
 const boundedText = humanText(policyBounds.stringBytes).refine(
-  (text) => utf8.encode(text).length <= policyBounds.stringBytes,
+  (text) => utf8Bytes(text) <= policyBounds.stringBytes,
   `must be at most ${policyBounds.stringBytes} bytes`,
 );
 const nonEmpty = boundedText.refine((text) => text.trim() !== '', 'must not be blank');

@@ -1,0 +1,151 @@
+/**
+ * Path patterns: `*` and `?` stay within a segment, `**` as a whole segment crosses, `[…]` is a set, `{a,b}` alternatives; a leading
+ * dot is not special. Matching is a table over (pattern, text), so its cost is the product of two bounded lengths and never
+ * explodes; the translation of patterns to regular expressions that libraries offer backtracks and was dropped for that. The test
+ * beside this file keeps it equal to picomatch (dot, posix, no extglob).
+ */
+type Unit = { readonly any: 'one' | 'many' } | { readonly set: (char: string) => boolean };
+type Segment = 'cross' | readonly Unit[];
+
+export interface Glob {
+  readonly source: string;
+  readonly alternatives: readonly (readonly Segment[])[];
+}
+
+const alternativesMax = 64;
+
+export function expandBraces(pattern: string): string[] {
+  const done: string[] = [];
+  const open = [pattern];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const group = /\{([^{}]*,[^{}]*)\}/.exec(next);
+    if (group === null) done.push(next);
+    else
+      for (const choice of (group[1] ?? '').split(','))
+        open.push(next.slice(0, group.index) + choice + next.slice(group.index + group[0].length));
+    if (open.length + done.length > alternativesMax) throw new RangeError(`has more than ${alternativesMax} alternatives`);
+  }
+  return done;
+}
+
+function charSet(body: string): (char: string) => boolean {
+  const negated = /^[!^]/.test(body);
+  const members = [...(negated ? body.slice(1) : body)];
+  const ranges: [string, string][] = [];
+  for (let i = 0; i < members.length; i++) {
+    const first = members[i] ?? '';
+    const last = members[i + 1] === '-' ? members[i + 2] : undefined;
+    if (last === undefined) ranges.push([first, first]);
+    else {
+      ranges.push([first, last]);
+      i += 2;
+    }
+  }
+  return (char) => char !== '/' && ranges.some(([low, high]) => char >= low && char <= high) !== negated;
+}
+
+function unitsOf(segment: string): Segment {
+  if (segment === '**') return 'cross';
+  const units: Unit[] = [];
+  const chars = [...segment];
+  for (let i = 0; i < chars.length; i++) {
+    const char = chars[i] ?? '';
+    if (char === '*') {
+      if (chars[i - 1] !== '*') units.push({ any: 'many' });
+    } else if (char === '?') units.push({ any: 'one' });
+    else if (char === '[' && chars.indexOf(']', i + 2) > 0) {
+      const end = chars.indexOf(']', i + 2);
+      units.push({ set: charSet(chars.slice(i + 1, end).join('')) });
+      i = end;
+    } else {
+      const wanted = char === '\\' && i + 1 < chars.length ? (chars[++i] ?? '') : char;
+      units.push({ set: (other) => other === wanted });
+    }
+  }
+  return units;
+}
+
+/** Throws a RangeError that says what is wrong. */
+export function compileGlob(source: string, options: { ignoreCase?: boolean } = {}): Glob {
+  const pattern = options.ignoreCase === true ? source.toLowerCase() : source;
+  return {
+    source,
+    alternatives: expandBraces(pattern).map((alternative) =>
+      alternative
+        .split('/')
+        .filter((s, i, all) => s !== '' || i === 0 || i < all.length - 1)
+        .map(unitsOf),
+    ),
+  };
+}
+
+/** Could `units` match a name that the text describes? In `name`, `*` and `?` stand for unknown text when `wild`. */
+function segmentMatches(units: readonly Unit[], name: string, wild: boolean): boolean {
+  const chars = [...name];
+  const [first] = units;
+  // A shell's `*` and `?` do not enter names that begin with a dot.
+  if (wild && /^[*?]/.test(name) && first !== undefined && 'set' in first && first.set('.') && !first.set('a')) return false;
+  // reachable[i]: the units so far can consume the first i characters of the name.
+  let reachable = chars.map(() => false).concat(false);
+  const spread = (row: boolean[]): boolean[] => {
+    // A `*` of the name may stand for nothing.
+    if (wild) for (let i = 0; i < chars.length; i++) if (row[i] && chars[i] === '*') row[i + 1] = true;
+    return row;
+  };
+  reachable[0] = true;
+  spread(reachable);
+  for (const unit of units) {
+    const next = reachable.map(() => false);
+    for (let i = 0; i <= chars.length; i++) {
+      if (!reachable[i]) continue;
+      if ('any' in unit && unit.any === 'many') {
+        for (let j = i; j <= chars.length; j++) next[j] = true;
+        break;
+      }
+      const char = chars[i];
+      if (char === undefined) continue;
+      if (wild && char === '*') next[i] = true;
+      if ((wild && (char === '*' || char === '?')) || 'any' in unit || unit.set(char)) next[i + 1] = true;
+    }
+    reachable = spread(next);
+  }
+  return reachable[chars.length] === true;
+}
+
+function matches(pattern: readonly Segment[], names: readonly string[], wild: boolean): boolean {
+  let reachable = names.map(() => false).concat(false);
+  reachable[0] = true;
+  for (const segment of pattern) {
+    const next = reachable.map(() => false);
+    for (let i = 0; i <= names.length; i++) {
+      if (!reachable[i]) continue;
+      if (segment === 'cross') {
+        for (let j = i; j <= names.length; j++) next[j] = true;
+        break;
+      }
+      const name = names[i];
+      if (name !== undefined && segmentMatches(segment, name, wild)) next[i + 1] = true;
+    }
+    reachable = next;
+  }
+  return reachable[names.length] === true;
+}
+
+/** Does the pattern match this normalised absolute path? */
+export const matchesGlob = (glob: Glob, path: string): boolean =>
+  glob.alternatives.some((pattern) => matches(pattern, path.split('/'), false));
+
+/** Could a path that `*` and `?` of `path` stand for match? */
+export function mayMatchGlob(glob: Glob, path: string): boolean {
+  return glob.alternatives.some((pattern) => matches(pattern, path.replaceAll(/\[[^\]/]*\]/g, '?').split('/'), true));
+}
+
+/** Does every path that `*` and `?` of `path` stand for match? Each wild segment becomes a name that only a real wildcard matches. */
+export const alwaysMatchesGlob = (glob: Glob, path: string): boolean =>
+  matchesGlob(
+    glob,
+    path
+      .split('/')
+      .map((segment) => (/[*?[]/.test(segment) ? '\u0001' : segment))
+      .join('/'),
+  );

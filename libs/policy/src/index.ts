@@ -1,0 +1,15 @@
+export { type AutonomyVerdict, rewriteForAutonomy } from './autonomy';
+export { type CompiledPolicy, type CompiledRule, compilePolicy } from './compile';
+export { type ParsedPolicy, type PolicyProblem, parsePolicy } from './document';
+export { evaluate, evaluateProjection, type PolicyVerdict } from './evaluate';
+export { type Explanation, explain } from './explain';
+export { isHarmlessDevice, isInside, normalizePath, type PathUse } from './paths';
+export { type GateProjection, gateProjection, type ToolCall, workspaceRoot } from './projection';
+export { type FailedTest, runPolicyTests } from './run-tests';
+export { type SeedPolicy, seedPolicies } from './seeds';
+export type { PartVerdict } from './shell/judge';
+export { parseShell } from './shell/parse';
+export type { ShellCommand, ShellTree } from './shell/tree';
+export { evaluateTrustTier, type TrustTier } from './trust-tier';
+export { strictest } from './verdict';
+export { ENGINE_VERSION } from './version';

@@ -1,0 +1,18 @@
+import type { Verdict } from '@fluidbox/contracts';
+import type { CompiledPolicy } from './compile';
+import { evaluate } from './evaluate';
+
+export interface FailedTest {
+  readonly index: number;
+  readonly expected: Verdict;
+  readonly got: Verdict;
+  readonly reason: string;
+}
+
+/** The document's own tests; an empty answer means that all hold. */
+export function runPolicyTests(policy: CompiledPolicy): FailedTest[] {
+  return policy.document.tests.flatMap((test, index) => {
+    const verdict = evaluate(policy, { tool: test.tool, input: test.input, ...(test.cwd === undefined ? {} : { cwd: test.cwd }) });
+    return verdict.verdict === test.expect ? [] : [{ index, expected: test.expect, got: verdict.verdict, reason: verdict.reason }];
+  });
+}

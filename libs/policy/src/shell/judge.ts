@@ -1,0 +1,165 @@
+import type { Verdict } from '@fluidbox/contracts';
+import { judgePaths, type PathGlobs } from '../path-rule';
+import { strictest } from '../verdict';
+import { argumentsOf, hasFlag, programOf } from './options';
+import { allowsExactly, type Prefix, reaches } from './prefix';
+import { hazards, isSensitiveName } from './programs';
+import type { ShellCommand, ShellTree } from './tree';
+import { couldBeFlag, isLiteral } from './word';
+
+export interface ShellLists {
+  readonly allow: readonly Prefix[];
+  readonly ask: readonly Prefix[];
+  readonly deny: readonly Prefix[];
+  readonly denyPatterns: readonly { readonly source: string; readonly matches: (text: string) => boolean }[];
+  readonly onNoMatch: Verdict;
+}
+
+/** What was decided about one command of the line, and why. */
+export interface PartVerdict {
+  readonly command: string;
+  readonly verdict: Verdict;
+  /** `deny: rm`, `allow: git status`, `paths.allow`, or what else decided. */
+  readonly rule: string;
+  readonly reason: string;
+  /** Index of the command in the shell tree; null for the line as a whole. */
+  readonly node: number | null;
+}
+
+const shown = (command: ShellCommand): string => (command.text.length > 200 ? `${command.text.slice(0, 199)}…` : command.text);
+
+/** Every command that the line would run, each by itself. The line's verdict is the strictest part. */
+export function judgeShell(tree: ShellTree, lists: ShellLists, paths: PathGlobs | null): PartVerdict[] {
+  const parts: PartVerdict[] = [];
+  const texts = [
+    tree.text,
+    ...tree.pipelines,
+    ...tree.commands.map((command) => command.words.map((word) => word.value ?? word.text).join(' ')),
+  ];
+  for (const pattern of lists.denyPatterns)
+    if (texts.some(pattern.matches))
+      parts.push({
+        command: tree.text.slice(0, 200),
+        verdict: 'deny',
+        rule: `deny_regex: ${pattern.source}`,
+        reason: `the command matches the denied pattern ${pattern.source}`,
+        node: null,
+      });
+  if (tree.unknown !== null)
+    parts.push({
+      command: tree.text.slice(0, 200),
+      verdict: strictest('ask', lists.onNoMatch),
+      rule: 'unknown',
+      reason: tree.unknown,
+      node: null,
+    });
+  if (tree.commands.length === 0 && tree.unknown === null)
+    parts.push({ command: '', verdict: lists.onNoMatch, rule: 'on_no_match', reason: 'the command line is empty', node: null });
+  const coverings: (Prefix | null)[] = [];
+  tree.commands.forEach((command, node) => {
+    const outer = command.within === null ? undefined : tree.commands[command.within];
+    const outerCovering = command.within === null ? null : (coverings[command.within] ?? null);
+    const covering =
+      lists.allow.find((prefix) => allowsExactly(prefix, command)) ??
+      (outer !== undefined && outerCovering !== null && namesInner(outerCovering, outer, command) ? outerCovering : null);
+    coverings.push(covering);
+    parts.push({ command: shown(command), node, ...judgeCommand(command, lists, paths, covering) });
+  });
+  return parts;
+}
+
+/** An entry such as "npx jest" names the inner command itself, so it covers both. */
+function namesInner(covering: Prefix, outer: ShellCommand, inner: ShellCommand): boolean {
+  const start = outer.words.length - inner.words.length;
+  return inner.role === 'wrapped' && start > 0 && outer.words[start] === inner.words[0] && covering.tokens.length > start;
+}
+
+type Judged = Pick<PartVerdict, 'verdict' | 'rule' | 'reason'>;
+
+function judgeCommand(command: ShellCommand, lists: ShellLists, paths: PathGlobs | null, covering: Prefix | null): Judged {
+  const judged = [byDeny(command, lists), byAsk(command, lists), byPaths(command, paths), byUnknown(command, lists)].filter(
+    (one) => one !== null,
+  );
+  const worst = judged.find((one) => one.verdict === 'deny') ?? judged[0];
+  if (worst !== undefined) return worst;
+  if (command.candidate === true) return { verdict: 'allow', rule: 'candidate', reason: 'one reading of the wrapper around it' };
+  return byAllow(command, lists, paths, covering);
+}
+
+function byDeny(command: ShellCommand, lists: ShellLists): Judged | null {
+  let maybe: Judged | null = null;
+  for (const prefix of lists.deny) {
+    const reach = reaches(prefix, command);
+    if (reach === 'yes')
+      return { verdict: 'deny', rule: `deny: ${prefix.source}`, reason: `"${shown(command)}" is denied by "${prefix.source}"` };
+    if (reach === 'maybe')
+      maybe ??= {
+        verdict: strictest('ask', lists.onNoMatch),
+        rule: `deny: ${prefix.source}`,
+        reason: `"${shown(command)}" may turn out to be "${prefix.source}", which is denied`,
+      };
+  }
+  return maybe;
+}
+
+function byAsk(command: ShellCommand, lists: ShellLists): Judged | null {
+  for (const prefix of lists.ask) {
+    const reach = reaches(prefix, command);
+    if (reach !== 'no')
+      return {
+        verdict: 'ask',
+        rule: `ask: ${prefix.source}`,
+        reason: `"${shown(command)}" ${reach === 'yes' ? 'needs' : 'may need'} approval by "${prefix.source}"`,
+      };
+  }
+  return null;
+}
+
+function byPaths(command: ShellCommand, paths: PathGlobs | null): Judged | null {
+  const refused = paths === null ? null : judgePaths(command.paths, paths);
+  return refused === null ? null : { verdict: refused.verdict, rule: refused.rule, reason: `"${shown(command)}": ${refused.reason}` };
+}
+
+function byUnknown(command: ShellCommand, lists: ShellLists): Judged | null {
+  return command.unknown === undefined
+    ? null
+    : { verdict: strictest('ask', lists.onNoMatch), rule: 'unknown', reason: `"${shown(command)}": ${command.unknown}` };
+}
+
+function byAllow(command: ShellCommand, lists: ShellLists, paths: PathGlobs | null, covering: Prefix | null): Judged {
+  const uncovered = uncoveredBecause(command, paths);
+  if (uncovered !== null) return { verdict: lists.onNoMatch, rule: 'on_no_match', reason: `"${shown(command)}" ${uncovered}` };
+  if (command.transparent === true) return { verdict: 'allow', rule: 'wrapper', reason: 'it only runs the command behind it' };
+  if (command.words.length === 0) return { verdict: 'allow', rule: 'no command', reason: 'it runs nothing' };
+  if (covering === null)
+    return { verdict: lists.onNoMatch, rule: 'on_no_match', reason: `"${shown(command)}" matches no entry of the allow list` };
+  const hazard = hazardOf(command, covering);
+  if (hazard !== null) return { verdict: lists.onNoMatch, rule: 'on_no_match', reason: `"${shown(command)}" ${hazard}` };
+  return { verdict: 'allow', rule: `allow: ${covering.source}`, reason: `"${shown(command)}" is allowed by "${covering.source}"` };
+}
+
+/** What an allow never covers, whatever the program. */
+function uncoveredBecause(command: ShellCommand, paths: PathGlobs | null): string | null {
+  const sensitive = command.assignments.find(isSensitiveName);
+  if (sensitive !== undefined) return `sets $${sensitive}, which changes what runs`;
+  if (command.egress.length > 0) return `opens a network connection (${command.egress[0] ?? ''})`;
+  if (command.writes.length > 0 && (paths === null || paths.allow.length === 0))
+    return `writes ${command.writes[0]?.path ?? 'a file'}, and the rule has no paths.allow`;
+  return null;
+}
+
+/** Why flags take this command out of an allow: they make the program run another one or write a file. */
+export function hazardOf(command: ShellCommand, covering: Prefix | null): string | null {
+  const program = programOf(command.words);
+  if (program === null) return null;
+  const args = argumentsOf(command.words, program);
+  const subcommand = args.operands[0]?.word.value ?? null;
+  for (const row of hazards) {
+    if (row.program !== program || (row.subcommands !== undefined && !row.subcommands.includes(subcommand ?? ''))) continue;
+    const named = row.flags.find((flag) => hasFlag(args.flags, flag) && covering?.flags.includes(flag) !== true);
+    if (named !== undefined) return `has ${named}, which makes ${program} run a program or write a file`;
+    if (args.mayHaveMoreFlags && command.words.slice(1).some((word) => !isLiteral(word) && couldBeFlag(word)))
+      return `has a word that may turn out to be an option such as ${row.flags[0] ?? ''}`;
+  }
+  return null;
+}
