@@ -1,5 +1,6 @@
 export * from './budgets';
 export * from './call-map';
+export * from './checkpoint';
 export * from './commands';
 export * from './deployment';
 export * from './harnesses';

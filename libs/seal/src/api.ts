@@ -16,7 +16,11 @@ export interface RunKeys {
 export type ContentClass = 'projection' | 'rest';
 
 /** As stored in `ledger.run_keys`: wrapped by the KEK. A null column is a destroyed key. */
-export interface WrappedRunKeys { readonly projection: Buffer | null; readonly rest: Buffer | null; readonly salt: Buffer | null }
+export interface WrappedRunKeys {
+  readonly projection: Buffer | null;
+  readonly rest: Buffer | null;
+  readonly salt: Buffer | null;
+}
 
 /** Finds the keys of a stream. KEK holders read and unwrap `run_keys`; the scheduler holds only what `runs.launch` handed it. */
 export interface Keyring {

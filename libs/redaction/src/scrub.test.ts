@@ -1,0 +1,204 @@
+import { checkpointType, type LedgerBody } from '@fluidbox/contracts';
+import { canonicalJson } from './canonical-json';
+import { Redacted, redactBody } from './redacted';
+import { redactContent, redactionMark, redactText } from './scrub';
+
+const jwt = (header: object): string =>
+  `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${Buffer.from('{"aud":"tool","sub":"0190"}').toString('base64url')}.${'c2lnbmF0dXJl'.repeat(6)}`;
+const pem = '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJrXk2+/w\n-----END PRIVATE KEY-----';
+
+/** Every secret is put together here so that no scanner of this repository takes the test for a leak. */
+const secrets: readonly [name: string, secret: string][] = [
+  ['Anthropic', `sk-ant-${'api03-Ab12'}`],
+  ['OpenAI project', `sk-proj-${'abcDEF123_-456789'}`],
+  ['OpenAI', `sk-${'A1'.repeat(12)}`],
+  ['run token of old', `fbx_sess_${'0a'.repeat(16)}`],
+  ['trigger', `fbx_trig_${'0a'.repeat(8)}`],
+  ['web session', `fbx_web_${'0a'.repeat(8)}`],
+  ['API token', `fbx_pat_${'0a'.repeat(32)}`],
+  ['webhook', `fbx_whsec_${'0a'.repeat(16)}`],
+  ['GitHub classic', `ghp_${'a1B2'.repeat(9)}`],
+  ['GitHub OAuth', `gho_${'a1B2'.repeat(9)}`],
+  ['GitHub server', `ghs_${'a1B2'.repeat(9)}`],
+  ['GitHub user', `ghu_${'a1B2'.repeat(9)}`],
+  ['GitHub refresh', `ghr_${'a1B2'.repeat(9)}`],
+  ['GitHub fine-grained', `github_pat_${'11ABC_def'.repeat(4)}`],
+  ['GitLab', `glpat-${'a1B2-'.repeat(5)}`],
+  ['npm', `npm_${'a1B2'.repeat(9)}`],
+  ['Neon', `npg_${'a1B2'.repeat(3)}`],
+  ['AWS key id', `AKIA${'ABCD2345'.repeat(2)}`],
+  ['Slack', `xoxb-${'1234567890-abc'}`],
+  ['Google API', `AIza${'Sy-_0'.repeat(7)}`],
+  ['Google OAuth', `ya29.${'a0Af_'.repeat(6)}`],
+  ['Azure client secret', `abc8Q~${'xY9_.~-a'.repeat(4)}`],
+  ['JWT', jwt({ alg: 'EdDSA', typ: 'fbx-run+jwt', kid: 'k' })],
+  ['PEM', pem],
+  ['PEM that was cut off', pem.slice(0, 50)],
+];
+
+describe('redactText', () => {
+  it.each(secrets)('marks a secret: %s', (_name, secret) => {
+    expect(redactText(secret)).toBe(redactionMark);
+    expect(redactText(`before "${secret}" after`)).toBe(
+      `before "${redactionMark}" after`.slice(
+        0,
+        secret.startsWith('-----') && !secret.endsWith('-----') ? 8 + redactionMark.length : undefined,
+      ),
+    );
+  });
+
+  it.each([
+    ['password=hunter2', `password=${redactionMark}`],
+    ['PGPASSWORD=hunter2 psql', `PGPASSWORD=${redactionMark} psql`],
+    ['GITHUB_TOKEN=abcd1234 npm publish', `GITHUB_TOKEN=${redactionMark} npm publish`],
+    ['{"api_key": "a b c d"}', `{"api_key": "${redactionMark}"}`],
+    ["client_secret: 'x1y2z3'", `client_secret: '${redactionMark}'`],
+    ['aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY', `aws_secret_access_key = ${redactionMark}`],
+    ['AccountKey=abcd+/ef0123==;Endpoint', `AccountKey=${redactionMark};Endpoint`],
+    ['https://x.blob/c?sv=1&sig=abcdEFGH0123%2Fxyz0123%3D', `https://x.blob/c?sv=1&sig=${redactionMark}`],
+    ['Authorization: Bearer abcdefghij0123456789', `Authorization: Bearer ${redactionMark}`],
+    ['authorization: basic dXNlcjpwYXNz', `authorization: basic ${redactionMark}`],
+    ['postgres://user:p4ss@db/x', `postgres://user:${redactionMark}@db/x`],
+    ['mysql --password hunter2 -u root', `mysql --password ${redactionMark} -u root`],
+  ])('marks the value and keeps the name: %s', (text, scrubbed) => {
+    expect(redactText(text)).toBe(scrubbed);
+  });
+
+  it.each([
+    `sha256:${'0a'.repeat(32)}`,
+    '0190a0b0-1234-7abc-8def-0123456789ab',
+    '932765f0932765f0932765f0932765f0932765f0',
+    'apr_0190a0b0-1234-7abc-8def-0123456789ab_toolu_01A09q90qw90lq917835lq9',
+    'toolu_01A09q90qw90lq917835lq9',
+    'call_qLn9Pnl8Xn7EK2mDWbkTwAYq',
+    'msg_01XFDUDYJgAACzvnptvVoYEL',
+    'the task-management-of-a-long-list and risk-assessment-of-the-whole',
+    'ask-me-anything-about-this-package-name',
+    'max_tokens=4000 and input_tokens: 12345678901',
+    'const token = await readToken()',
+    'password=$DB_PASSWORD and password="" and password=getPassword(user)',
+    'git clone https://github.com/acme/app.git',
+    'http://localhost:4873/@scope/package',
+    'Bearer tokens are tokens',
+    'next_page_token=abcd1234',
+    '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----',
+    '/workspace/src/Components1/HeaderBarFooView2',
+    'sha512-3IAKd0mkMBbLbpU8jSBHZTpAQ8xUEc7jTCdHz1Kp8hvQeGzFXbWmTQjZQe5J8D5u9yJ9hRkOd1v9PBnCJ3RwXg==',
+    'AKIA is a prefix; eyJ is one too; sk- and ghp_ also',
+  ])('leaves what only looks similar: %s', (text) => {
+    expect(redactText(text)).toBe(text);
+  });
+
+  it('takes time in proportion to the text, whatever the text', () => {
+    const costMs = (text: string): number => {
+      const start = process.hrtime.bigint();
+      redactText(text);
+      return Number(process.hrtime.bigint() - start) / 1e6;
+    };
+    for (const piece of [
+      'eyJ',
+      'eyJaaaaaaaaaaaa.',
+      'sk-',
+      'sk-ant-',
+      '://a:',
+      'password=',
+      'password="',
+      '-----BEGIN PRIVATE KEY-----',
+      'token: ',
+      'a8Q~',
+      'bearer ',
+      'AKIA',
+      'secret',
+    ]) {
+      // 1 MB; a quadratic shape would take minutes.
+      expect(costMs(piece.repeat(Math.ceil(1_000_000 / piece.length)))).toBeLessThan(3_000);
+    }
+  });
+});
+
+describe('redactContent', () => {
+  it('marks member names and values under a telling name', () => {
+    const secret = `ghp_${'a1B2'.repeat(9)}`;
+    expect(redactContent({ [secret]: 1, nested: [{ password: 'x', max_tokens: 7, page_token: 'abc', apiKey: ['one', 'two'] }] })).toEqual({
+      [redactionMark]: 1,
+      nested: [{ password: redactionMark, max_tokens: 7, page_token: 'abc', apiKey: [redactionMark, redactionMark] }],
+    });
+  });
+
+  it('keeps both members when two names are secrets', () => {
+    expect(redactContent({ [`ghp_${'a'.repeat(30)}`]: 1, [`ghp_${'b'.repeat(30)}`]: 2 })).toEqual({
+      [redactionMark]: 1,
+      [`${redactionMark}2`]: 2,
+    });
+  });
+
+  it('marks a secret that is split over several strings, and its whole neighbours not', () => {
+    expect(redactContent(['curl', 'x-key: sk-ant-', 'api03-Ab12Cd34', ' https://example.com'])).toEqual([
+      'curl',
+      `x-key: ${redactionMark}`,
+      redactionMark,
+      ' https://example.com',
+    ]);
+    expect(redactContent(['x: fbx_pa', `t_${'0a'.repeat(32)}`, ' and more'])).toEqual([`x: ${redactionMark}`, redactionMark, ' and more']);
+    expect(redactContent(['x: fbx_pa', 'nel', ' and more'])).toEqual(['x: fbx_pa', 'nel', ' and more']);
+  });
+
+  it('marks an AWS secret key beside its key id, and alone leaves what it cannot know', () => {
+    const id = `AKIA${'ABCD2345'.repeat(2)}`;
+    const key = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPL3K3Y';
+    expect(redactContent({ a: id, b: key, commit: '932765f0932765f0932765f0932765f0932765f0' })).toEqual({
+      a: redactionMark,
+      b: redactionMark,
+      commit: '932765f0932765f0932765f0932765f0932765f0',
+    });
+    expect(redactContent({ b: key })).toEqual({ b: key });
+  });
+
+  it('answers the same value when there is nothing to mark', () => {
+    const value = { tool: 'Bash', input: { command: 'npm test' } };
+    expect(redactContent(value)).toBe(value);
+  });
+});
+
+describe('redactBody', () => {
+  const digest = `sha256:${'0a'.repeat(32)}`;
+  const body = (data: Record<string, unknown>): LedgerBody => ({
+    event_id: '0190a0b0-1234-7abc-8def-0123456789ab',
+    org: 'default',
+    stream: 'run-0190a0b0-1234-7abc-8def-0123456789ac',
+    type: 'tool.requested',
+    version: 1,
+    actor: 'service:gate',
+    occurred_at: '2026-11-29T20:00:00.000Z',
+    data,
+  });
+
+  it('stores canonical bytes, unchanged when nothing is secret', () => {
+    const clean = body({ tool_call_id: 'toolu_01', tool: 'Bash', input_digest: digest, generation: 1 });
+    const redacted = redactBody(clean);
+    expect(redacted.bytes().toString()).toBe(canonicalJson(clean));
+    expect(redacted.body()).toEqual(clean);
+  });
+
+  it('marks a secret and never the evidence beside it', () => {
+    const stored = redactBody(body({ sandbox_id: 'sk-ant-', input_digest: digest, code: `x sk-ant-${'api03-Ab12'}` })).body();
+    expect(stored.data).toEqual({ sandbox_id: 'sk-ant-', input_digest: digest, code: `x ${redactionMark}` });
+  });
+
+  it('keeps a signed checkpoint, and marks a run token of the same shape', () => {
+    const checkpoint = jwt({ alg: 'EdDSA', kid: 'k', typ: checkpointType });
+    expect(redactBody(body({ jws: checkpoint })).body().data).toEqual({ jws: checkpoint });
+    expect(redactBody(body({ jws: jwt({ alg: 'EdDSA', typ: 'fbx-run+jwt' }) })).body().data).toEqual({ jws: redactionMark });
+  });
+
+  it('cannot be made or changed by anybody else', () => {
+    const redacted = redactBody(body({}));
+    const before = redacted.digest();
+    redacted.bytes().fill(0);
+    expect(redacted.digest()).toEqual(before);
+    expect(() => new Redacted(Symbol('redactBody'), '{}')).toThrow('redactBody only');
+    expect(Redacted.is(redacted)).toBe(true);
+    expect(Redacted.is({ ...redacted })).toBe(false);
+    expect(Redacted.is(Object.create(Redacted.prototype))).toBe(false);
+  });
+});

@@ -1,0 +1,134 @@
+import { checkpointType } from '@fluidbox/contracts';
+import { anyCaseShapes, awsKeyId, awsSecretCandidate, evidence, exactCaseShapes, hasHint, secretKey, splitShapes } from './shapes';
+
+/** What stands in place of a secret. Policy treats a value that holds it as unknown, so no allow can match it. */
+export const redactionMark = '‹redacted›';
+
+/** For loggers and other plain text. */
+export function redactText(text: string): string {
+  return hasHint(text) ? scrubText(text, awsKeyId.test(text)) : text;
+}
+
+/** The value with every secret marked, in strings and in member names; the same value when it holds none. */
+export function redactContent(value: unknown): unknown {
+  const found = collect(value);
+  if (!hasHint(found.values.join('')) && found.keys.every(isPlainKey)) return value;
+  const cleaned = scrubStrings(found);
+  let next = 0;
+  return rebuild(value, () => cleaned[next++] ?? redactionMark);
+}
+
+/** Member names repeat for ever: those that were found plain are remembered, up to a bound. */
+const plainKeys = new Set<string>();
+const plainKeysMax = 4_096;
+function isPlainKey(key: string): boolean {
+  if (plainKeys.has(key)) return true;
+  if (hasHint(key)) return false;
+  if (key.length <= 64 && plainKeys.size < plainKeysMax) plainKeys.add(key);
+  return true;
+}
+
+interface Found {
+  readonly values: string[];
+  /** Which values stand under a member whose name says "secret". */
+  readonly named: boolean[];
+  readonly keys: string[];
+}
+
+function collect(value: unknown): Found {
+  const found: Found = { values: [], named: [], keys: [] };
+  const walk = (node: unknown, key: string | null): void => {
+    if (typeof node === 'string') {
+      found.values.push(node);
+      found.named.push(key !== null && !isPlainKey(key) && secretKey.test(key));
+    } else if (Array.isArray(node)) {
+      for (const item of node) walk(item, key);
+    } else if (node !== null && typeof node === 'object') {
+      for (const name of Object.keys(node)) {
+        found.keys.push(name);
+        walk((node as Record<string, unknown>)[name], name);
+      }
+    }
+  };
+  walk(value, null);
+  return found;
+}
+
+function scrubStrings({ values, named, keys }: Found): string[] {
+  const aws = values.some((text) => awsKeyId.test(text)) || keys.some((key) => awsKeyId.test(key));
+  const cleaned = values.map((text, i) =>
+    named[i] === true && text !== '' ? redactionMark : evidence.test(text) ? text : scrubText(text, aws),
+  );
+  return scrubAcross(cleaned);
+}
+
+/** A secret cut into several strings (an argument list, say) has no shape in any of them, only in all of them together. */
+function scrubAcross(strings: string[]): string[] {
+  // Evidence never continues a secret: a NUL in its place ends every shape and keeps the offsets.
+  const joined = strings.map((text) => (evidence.test(text) ? '\0'.repeat(text.length) : text)).join('');
+  const cuts = [...joined.matchAll(splitShapes)]
+    .filter(([match]) => !isCheckpoint(match))
+    .map((match) => ({ from: match.index, to: match.index + match[0].length }));
+  if (cuts.length === 0) return strings;
+  let start = 0;
+  return strings.map((text) => {
+    const end = start + text.length;
+    let kept = '';
+    let at = start;
+    for (const cut of cuts) {
+      if (cut.to <= start || cut.from >= end) continue;
+      kept += text.slice(at - start, Math.max(cut.from, start) - start) + redactionMark;
+      at = Math.min(cut.to, end);
+    }
+    kept += text.slice(at - start);
+    start = end;
+    return kept;
+  });
+}
+
+function scrubText(text: string, aws: boolean): string {
+  const scrubbed = text.replace(exactCaseShapes, mark).replace(anyCaseShapes, mark);
+  return aws ? scrubbed.replace(awsSecretCandidate, (token) => (looksRandom(token) ? redactionMark : token)) : scrubbed;
+}
+
+/** Keeps what group 1 of a named shape captured (`password=`) and marks the rest. */
+function mark(match: string, ...captures: readonly unknown[]): string {
+  if (isCheckpoint(match)) return match;
+  const kept = captures.find((capture) => typeof capture === 'string');
+  // The arguments end with offset and whole text; a string before the offset is a capture.
+  return captures.indexOf(kept) < captures.findIndex((capture) => typeof capture === 'number')
+    ? `${String(kept)}${redactionMark}`
+    : redactionMark;
+}
+
+function isCheckpoint(match: string): boolean {
+  if (!match.startsWith('eyJ')) return false;
+  return Buffer.from(match.slice(0, match.indexOf('.')), 'base64url')
+    .toString('latin1')
+    .includes(`"typ":"${checkpointType}"`);
+}
+
+/** Random base64 changes its character class at about 24 of 39 places, names and paths at far fewer. */
+function looksRandom(token: string): boolean {
+  const classOf = (char: string): string =>
+    char >= 'a' && char <= 'z' ? 'a' : char >= 'A' && char <= 'Z' ? 'A' : char >= '0' && char <= '9' ? '0' : '/';
+  let changes = 0;
+  for (let i = 1; i < token.length; i++) if (classOf(token.charAt(i)) !== classOf(token.charAt(i - 1))) changes++;
+  return changes >= 15;
+}
+
+function rebuild(value: unknown, nextString: () => string): unknown {
+  if (typeof value === 'string') return nextString();
+  if (Array.isArray(value)) return value.map((item) => rebuild(item, nextString));
+  if (value === null || typeof value !== 'object') return value;
+  const members = new Map<string, unknown>();
+  for (const [name, member] of Object.entries(value)) members.set(freeName(redactText(name), members), rebuild(member, nextString));
+  return Object.fromEntries(members);
+}
+
+/** Two secret names would become one mark and lose a member. */
+function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
+  let free = name;
+  for (let n = 2; taken.has(free); n++) free = `${name}${n}`;
+  return free;
+}
