@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ResultRequest } from '@fluidbox/contracts';
 import { type AgentContext, runShellCommand } from '@fluidbox/runner-lib';
-import { parseScript, type Step, type StepOutcome, unmetExpectation } from './script';
+import { parseScript, Step, type StepOutcome, unmetExpectation } from './script';
 
 /** A harness without a model: does what its task says, step by step, and only what the gate allows. */
 export async function runScript(context: AgentContext): Promise<ResultRequest> {
@@ -19,7 +19,7 @@ async function takeStep(context: AgentContext, step: Step): Promise<StepOutcome>
   const call = { tool_call_id: step.id ?? `scr_${randomUUID()}`, tool: step.tool };
   const answer = await context.client.permission({ ...call, input: step.input }, context.quiesce.signal);
   if (answer.decision === 'deny') return { kind: 'denied', message: answer.message };
-  const allowed = answer.updated_input === undefined ? step : ({ ...step, input: answer.updated_input } as Step);
+  const allowed = answer.updated_input === undefined ? step : Step.parse({ ...step, input: answer.updated_input });
   const { ok, output } = await perform(context, allowed);
   context.events.report({ type: 'tool.completed', data: { ...call, ok, summary: output } });
   return { kind: 'done', ok, output };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** The task of a scripted run. Every step is asked for at the gate; what the gate allows is done, for real, in the shell sandbox. */
-const Step = z.discriminatedUnion('tool', [
+export const Step = z.discriminatedUnion('tool', [
   z.strictObject({
     ...commonFields(),
     tool: z.literal('Bash'),

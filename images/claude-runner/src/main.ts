@@ -1,0 +1,4 @@
+import { runAgent } from '@fluidbox/runner-lib';
+import { runClaude } from './run-claude';
+
+void runAgent(runClaude);

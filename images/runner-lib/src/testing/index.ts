@@ -1,0 +1,2 @@
+export { type AskedCall, type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane';
+export { type LaunchedRun, type LaunchOptions, launchInSandbox, newRunFolder, type RunFolder } from './outer-sandbox';
