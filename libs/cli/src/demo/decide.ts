@@ -1,0 +1,40 @@
+import readline from 'node:readline';
+import type { ApprovalView, DecideApprovalBody } from '@fluidbox/contracts';
+import type { Output } from '../commands/output';
+import { oneLine, plain } from '../paint';
+
+const prompt = '[a]pprove once · approve for the rest of this run [s] · [d]eny: ';
+const answers: Readonly<Record<string, DecideApprovalBody>> = {
+  a: { decision: 'approve' },
+  s: { decision: 'approve_session' },
+  d: { decision: 'deny' },
+};
+
+/** What the approver must see before the key is pressed: the exact input and what a grant for the run would cover. */
+export const approvalCard = (approval: ApprovalView): string[] => [
+  `${approval.tool} wants to run: ${oneLine(JSON.stringify(approval.input), 200)}`,
+  `asked because: ${approval.reason === null ? 'the policy asks' : plain(approval.reason)}`,
+  `"for the rest of this run" would cover: ${plain(approval.scope_key)} · expires ${approval.expires_at} · input ${approval.input_digest.slice(0, 19)}`,
+];
+
+/** Asks the person at the terminal for one key. */
+export function askPerson(approval: ApprovalView, output: Output, input: NodeJS.ReadStream): Promise<DecideApprovalBody> {
+  for (const line of approvalCard(approval)) output.err(output.paint.yellow(`  ${line}`));
+  return new Promise((resolve) => {
+    output.err(output.paint.bold(`  ${prompt}`));
+    readline.emitKeypressEvents(input);
+    const wasRaw = input.isRaw;
+    input.setRawMode(true);
+    input.resume();
+    const onKey = (text: string | undefined, key: { name?: string; ctrl?: boolean }): void => {
+      const body = answers[(text ?? '').toLowerCase()];
+      if (key.ctrl !== true && body === undefined) return;
+      input.off('keypress', onKey);
+      input.setRawMode(wasRaw);
+      input.pause();
+      if (key.ctrl === true && key.name === 'c') process.kill(process.pid, 'SIGINT');
+      else if (body !== undefined) resolve(body);
+    };
+    input.on('keypress', onKey);
+  });
+}

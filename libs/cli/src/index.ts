@@ -1,0 +1,2 @@
+export { CommandFailure } from './failure';
+export { buildProgram } from './program';

@@ -1,0 +1,76 @@
+import type { EventView } from '@fluidbox/contracts';
+import { oneLine, type Paint } from './paint';
+
+const text = (value: unknown): string =>
+  typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
+const usd = (microUsd: unknown): string => `$${((typeof microUsd === 'number' ? microUsd : 0) / 1e6).toFixed(4)}`;
+
+/** What the event says, in a few words; the full event is in `--json`. */
+function describe(event: EventView, paint: Paint, width: number): string | null {
+  const { data, content } = event;
+  switch (event.type) {
+    case 'session.created':
+      return `${text(data.agent)} · ${text(data.harness)} · policy ${text(data.policy)} v${text(data.policy_version)} · spec ${text(data.spec_digest).slice(7, 19)}`;
+    case 'session.status_changed':
+      return `${text(data.from)} → ${paint.bold(text(data.to))} ${paint.dim(`(${text(data.reason)})`)}`;
+    case 'workspace.initialized':
+      return `${text(data.kind)} · ${text(data.files)} files · base ${text(data.base_digest).slice(7, 19)}`;
+    case 'sandbox.started': {
+      const isolation = data.isolation as { limits?: string } | undefined;
+      return `${text(data.provider)} · no network · limits ${isolation?.limits ?? '?'} · runner ${text(data.runner_digest).slice(7, 19)}`;
+    }
+    case 'sandbox.exited':
+      return `${text(data.cause)}${data.exit_code === null ? '' : ` · exit ${text(data.exit_code)}`}`;
+    case 'tool.requested':
+      return `${paint.cyan(text(data.tool))} ${oneLine(text(content?.summary), width)}`;
+    case 'tool.decision': {
+      const verdict = data.verdict === 'allow' ? paint.green('ALLOW') : paint.red('DENY');
+      return `${verdict} ${text(data.tool)} ${paint.dim(`by ${text(data.source)}`)} ${data.verdict === 'allow' ? '' : oneLine(text(content?.reason), width)}`.trimEnd();
+    }
+    case 'approval.requested':
+      return `${paint.yellow('WAITS FOR A PERSON')} ${text(data.tool)} · key ${oneLine(text(data.scope_key), 60)} · until ${text(data.expires_at)}`;
+    case 'approval.decided':
+      return `${text(data.decision)} by ${text(data.decided_by)} (${text(data.scope)})`;
+    case 'agent.message':
+      return `“${oneLine(text(content?.text), width)}”`;
+    case 'tool.completed':
+      return `${text(data.tool)} ${data.ok === true ? 'ok' : paint.red('failed')} ${paint.dim('(reported by the runner)')}`;
+    case 'model.response':
+      return `${text(data.model)} · in ${text(data.input_tokens)} out ${text(data.output_tokens)} · ${usd(data.cost_micro_usd)}`;
+    case 'model.tool_call':
+      return `the model calls ${text(data.tool)}`;
+    case 'model.tool_call_closed':
+      return `${text(data.tool)} ${text(data.class)}`;
+    case 'coverage.gap':
+      return paint.red(`${text(data.class)} call of ${text(data.tool)}: the gate never saw it`);
+    case 'budget.exceeded':
+    case 'budget.warned':
+      return `${text(data.budget)} ${text(data.spent)} of ${text(data.limit)}`;
+    case 'artifact.collected':
+      return `${text(data.name)} · ${text(data.bytes)} bytes · +${text(data.insertions)} −${text(data.deletions)} · ${text(data.sha256).slice(7, 19)}`;
+    case 'artifact.missing':
+      return `${text(data.kind)}: ${text(data.reason)}`;
+    case 'run.error':
+      return paint.red(`${text(data.code)} ${oneLine(text(content?.message), width)}`);
+    case 'run.result':
+      return `${paint.bold(text(data.outcome))} · coverage ${text(data.coverage)} · ${usd(data.cost_micro_usd)}`;
+    // Bookkeeping of the lease and of reservations: in the record and in --json, not interesting live.
+    case 'lease.granted':
+    case 'budget.reserved':
+    case 'budget.settled':
+    case 'budget.released':
+      return null;
+    default:
+      return oneLine(JSON.stringify(data), width);
+  }
+}
+
+/** One event as one line of the live timeline; null where a person need not see it. */
+export function timelineLine(event: EventView, startedAt: number, paint: Paint, width = 110): string | null {
+  const said = describe(event, paint, width);
+  if (said === null) return null;
+  const seconds = Math.max(0, (Date.parse(event.occurred_at) - startedAt) / 1000)
+    .toFixed(1)
+    .padStart(6);
+  return `${paint.dim(`${String(event.seq).padStart(4)} ${seconds}s`)}  ${event.type.padEnd(24)} ${said}`;
+}

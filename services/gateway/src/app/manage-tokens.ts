@@ -1,0 +1,20 @@
+import { type Principal, Problem, type Role } from '@fluidbox/contracts';
+import { mayGiveRole } from '../domain/authority';
+import type { TokenStore } from './authenticate';
+
+const dayMs = 86_400_000;
+
+/** Makes a named token and answers its plain text once; only its hash is stored. */
+export async function createToken(
+  deps: { tokens: TokenStore; newToken: () => { token: string; hash: string }; now: () => Date },
+  principal: Principal,
+  body: { name: string; role: Role; ttl_days: number },
+): Promise<{ name: string; role: Role; token: string; created_at: string; expires_at: string }> {
+  if (!mayGiveRole(principal, body.role)) throw new Problem('forbidden', 'role: only an admin makes tokens');
+  if (body.name === 'admin') throw new Problem('conflict', 'name: `admin` is the bootstrap token; choose another');
+  const { token, hash } = deps.newToken();
+  const createdAt = deps.now();
+  const expiresAt = new Date(createdAt.getTime() + body.ttl_days * dayMs);
+  await deps.tokens.create({ name: body.name, org: principal.org, role: body.role, hash, createdAt, expiresAt });
+  return { name: body.name, role: body.role, token, created_at: createdAt.toISOString(), expires_at: expiresAt.toISOString() };
+}

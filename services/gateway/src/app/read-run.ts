@@ -1,0 +1,39 @@
+import { type Principal, Problem, type RecordedEvent, runStream, type SessionView } from '@fluidbox/contracts';
+import type { Ledger } from '@fluidbox/event-store';
+import { exists, type RunState, runFold } from '@fluidbox/run-stream';
+import { z } from 'zod';
+import { maySeeRun } from '../domain/authority';
+import { sessionView } from '../domain/session-view';
+
+const RunPath = z.uuid();
+
+/** A run as its principal may see it, read to its head; `not_found` for every other one, so that ids reveal nothing. */
+export async function readRun(ledger: Ledger, principal: Principal, runId: string): Promise<RunState> {
+  if (!RunPath.safeParse(runId).success) throw new Problem('not_found', 'session: no such run');
+  const { state } = await ledger.state(runFold, runStream(runId, principal.org), { fresh: true });
+  if (!exists(state) || !maySeeRun(principal, { invokedBy: state.invokedBy, org: principal.org }))
+    throw new Problem('not_found', 'session: no such run');
+  return state;
+}
+
+export async function readSession(ledger: Ledger, principal: Principal, runId: string): Promise<SessionView> {
+  const run = await readRun(ledger, principal, runId);
+  const stream = runStream(runId, principal.org);
+  const [created] = await ledger.store.read(stream, { after: 0, limit: 1 });
+  const task = await contentField(ledger, stream, created, 'task');
+  const summary = run.intent === null ? null : await contentField(ledger, stream, { seq: run.intent.seq }, 'summary');
+  const revision = z.object({ agent_revision: z.number() }).safeParse(created?.data);
+  return sessionView(run, { task, summary, agentRevision: revision.success ? revision.data.agent_revision : 0 });
+}
+
+async function contentField(
+  ledger: Ledger,
+  stream: ReturnType<typeof runStream>,
+  event: Pick<RecordedEvent, 'seq'> | undefined,
+  field: string,
+): Promise<string | null> {
+  if (event === undefined) return null;
+  const content = z.record(z.string(), z.unknown()).safeParse(await ledger.content(stream, event.seq, 'rest'));
+  const value = content.success ? content.data[field] : null;
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,21 @@
+import { Problem } from '@fluidbox/contracts';
+
+/** Position in a list ordered by (created_at, id), newest first. Opaque to callers, checked when it comes back. */
+export interface Cursor {
+  readonly createdAt: string;
+  readonly id: string;
+}
+
+export const encodeCursor = (cursor: Cursor): string => Buffer.from(`${cursor.createdAt}|${cursor.id}`).toString('base64url');
+
+export function decodeCursor(text: string): Cursor {
+  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z)\|([A-Za-z0-9_.:-]{1,200})$/.exec(
+    Buffer.from(text, 'base64url').toString('utf8'),
+  );
+  const [, createdAt, id] = match ?? [];
+  if (createdAt === undefined || id === undefined)
+    throw new Problem('invalid_request', 'cursor: not one of ours; pass next_cursor of the page before', {
+      errors: [{ pointer: '/cursor', detail: 'unknown form' }],
+    });
+  return { createdAt, id };
+}

@@ -1,0 +1,50 @@
+import { FolderBlobStore } from '@fluidbox/event-store';
+import { hashApiToken, readSecretFile, sameSecret } from '@fluidbox/seal';
+import type { ServiceContext } from '@fluidbox/service-kit';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AgentsController } from './adapters/agents.controller';
+import { ApprovalsController } from './adapters/approvals.controller';
+import { ArtifactsController } from './adapters/artifacts.controller';
+import { EventsController } from './adapters/events.controller';
+import { HealthController } from './adapters/health.controller';
+import { PoliciesController } from './adapters/policies.controller';
+import { postgresReadModels } from './adapters/read-models';
+import { SessionsController } from './adapters/sessions.controller';
+import { postgresTokenStore } from './adapters/token-store';
+import { ARTIFACTS, AUTHENTICATE, CONTEXT, READ_MODELS, TOKENS } from './adapters/tokens';
+import { TokensController } from './adapters/tokens.controller';
+import { authenticate } from './app/authenticate';
+import { readArtifact } from './app/read-artifact';
+import type { GatewayConfig } from './config';
+
+@Module({})
+// biome-ignore lint/complexity/noStaticOnlyClass: a Nest module is a class by contract
+export class GatewayModule {
+  static register(context: ServiceContext, config: GatewayConfig): DynamicModule {
+    const tokens = postgresTokenStore(context.sql, (error) => context.log.warn({ err: error }, 'last use of a token was not written'));
+    const adminTokenHash = hashApiToken(readSecretFile(config.adminTokenFile, 'FLUIDBOX_ADMIN_TOKEN_FILE').trim());
+    return {
+      module: GatewayModule,
+      controllers: [
+        SessionsController,
+        EventsController,
+        ArtifactsController,
+        ApprovalsController,
+        AgentsController,
+        PoliciesController,
+        TokensController,
+        HealthController,
+      ],
+      providers: [
+        { provide: CONTEXT, useValue: context },
+        { provide: TOKENS, useValue: tokens },
+        { provide: READ_MODELS, useFactory: () => postgresReadModels(context.sql) },
+        {
+          provide: AUTHENTICATE,
+          useFactory: () => authenticate({ tokens, adminTokenHash, hashToken: hashApiToken, sameSecret, now: () => context.clock.now() }),
+        },
+        { provide: ARTIFACTS, useFactory: () => readArtifact({ ledger: context.ledger, blobs: new FolderBlobStore(config.blobsDir) }) },
+      ],
+    };
+  }
+}
