@@ -5,21 +5,22 @@
  * fail after a long scan (a JWT without dots) starts only at the beginning of a token. Digests (`sha256:<hex>`), uuids, commit ids and
  * file names stay: they are evidence.
  */
-const secretName = String.raw`(?:pass(?:word|wd|phrase|code)|pwd|secret|(?<!page[_-]?)token|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|client[_-]?secret|credential)`;
+const secretName =
+  '(?:pass(?:word|wd|phrase|code)|pwd|secret|(?<!page[_-]?)token|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|client[_-]?secret|credential)';
 const bareValue = String.raw`[^\s"'\x60$<>(){}\[\],;&|\\‹]`;
 
 const standalone = [
   String.raw`(?<![A-Za-z0-9])sk-(?:ant-[\w-]{8,}|proj-[\w-]{16,}|(?=[\w-]{0,80}\d)[\w-]{20,})`,
-  String.raw`fbx_[a-z]{2,12}_[A-Za-z0-9]{8,}`,
-  String.raw`gh[opsur]_[A-Za-z0-9]{20,}`,
+  'fbx_[a-z]{2,12}_[A-Za-z0-9]{8,}',
+  'gh[opsur]_[A-Za-z0-9]{20,}',
   String.raw`github_pat_\w{20,}`,
   String.raw`glpat-[\w-]{20,}`,
-  String.raw`npm_[A-Za-z0-9]{36,}`,
-  String.raw`npg_[A-Za-z0-9]{8,}`,
-  String.raw`(?<![A-Za-z0-9])[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`,
-  String.raw`whsec_[A-Za-z0-9+/=_-]{16,}`,
-  String.raw`(?<![A-Za-z0-9])A(?:K|S)IA[A-Z0-9]{16}(?![A-Za-z0-9])`,
-  String.raw`xox[abeoprs]-[A-Za-z0-9-]{10,}`,
+  'npm_[A-Za-z0-9]{36,}',
+  'npg_[A-Za-z0-9]{8,}',
+  '(?<![A-Za-z0-9])[rs]k_(?:live|test)_[A-Za-z0-9]{16,}',
+  'whsec_[A-Za-z0-9+/=_-]{16,}',
+  '(?<![A-Za-z0-9])A(?:K|S)IA[A-Z0-9]{16}(?![A-Za-z0-9])',
+  'xox[abeoprs]-[A-Za-z0-9-]{10,}',
   String.raw`xapp-\d-[A-Za-z0-9-]{10,}`,
   String.raw`hooks\.slack\.com/services/[\w/]{20,}`,
   String.raw`AIza[\w-]{35}`,
@@ -32,7 +33,7 @@ const standalone = [
 export const jwtShape = String.raw`(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]+){0,2}`;
 
 const named = [
-  String.raw`([?&]sig=)[A-Za-z0-9%+/=_-]{20,}`,
+  '([?&]sig=)[A-Za-z0-9%+/=_-]{20,}',
   String.raw`(://[^\s:/@"']{0,256}:)[^\s/@"']{1,256}(?=@)`,
   String.raw`(\b[Bb]earer\s{1,4}|\bBEARER\s{1,4})[A-Za-z0-9._~+/=-]{16,}`,
   String.raw`([Aa]uthorization["']?\s{0,3}[:=]\s{0,3}["']?(?:[Bb]asic|[Tt]oken)\s{1,4})[A-Za-z0-9._~+/=-]{6,}`,
