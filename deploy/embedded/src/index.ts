@@ -1,5 +1,7 @@
+export { openDatabase } from './database';
 export * from './embedded-failure';
 export * from './free-port';
+export { FolderIsHeld, folderHolder } from './holder';
 export * from './layout';
 export * from './nats';
 export { type NatsBinary, natsBinaries, natsBinary, toolsBin } from './nats-binary';
@@ -7,3 +9,9 @@ export type { NatsUser } from './nats-config';
 export * from './postgres';
 export { postgresBinaries } from './postgres-binaries';
 export { denyPostgresAsRoot } from './postgres-user';
+export { looseSecrets, secretFiles } from './secrets';
+export { allInOneEnvironment, type DeploymentFacts, serviceEnvironment, variablesOf } from './service-environment';
+export type { RunningServices } from './service-processes';
+export * from './stack';
+export { liveStack, readUpFile } from './up-file';
+export { withStack } from './with-stack';

@@ -5,7 +5,7 @@ export const repositoryRoot = path.resolve(__dirname, '../../..');
 
 /** Folder for data: FLUIDBOX_HOME, or `.fluidbox` in the clone. */
 export function homeFolder(environment: Readonly<Record<string, string | undefined>> = process.env): string {
-  return path.resolve(environment['FLUIDBOX_HOME'] || path.join(repositoryRoot, '.fluidbox'));
+  return path.resolve(environment.FLUIDBOX_HOME || path.join(repositoryRoot, '.fluidbox'));
 }
 
 export interface HomeLayout {

@@ -24,7 +24,7 @@ function inspect(file: string): NatsBinary | undefined {
 }
 
 /** Every nats-server that would be found, best first. */
-export function natsBinaries(searchPath = `${toolsBin}${path.delimiter}${process.env['PATH'] ?? ''}`): NatsBinary[] {
+export function natsBinaries(searchPath = `${toolsBin}${path.delimiter}${process.env.PATH ?? ''}`): NatsBinary[] {
   const files = [...new Set(searchPath.split(path.delimiter).filter((dir) => dir !== ''))].map((dir) => path.join(dir, 'nats-server'));
   const found = files.filter((file) => fs.existsSync(file)).flatMap((file) => inspect(file) ?? []);
   return found.sort((a, b) => Number(b.newEnough) - Number(a.newEnough));

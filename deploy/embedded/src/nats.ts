@@ -23,8 +23,9 @@ export interface NatsOptions {
   readonly users: readonly NatsUser[];
   readonly logFile?: string;
   readonly pidFile?: string;
-  /** Kept when it is free. */
+  /** Kept when it is free, else another is taken; with `exactPort` the start fails instead. */
   readonly port?: number;
+  readonly exactPort?: boolean;
 }
 
 export interface RunningNats {
@@ -47,14 +48,14 @@ export async function startNats(options: NatsOptions): Promise<RunningNats> {
   const at = files(options);
   makePrivateFolder(options.dir);
   await endNatsOrphan(options);
-  const port = await freePort(options.port);
+  const port = options.exactPort === true && options.port !== undefined ? options.port : await freePort(options.port);
   const limits = { maxPayloadBytes: natsPayloadBytesMin, maxFileBytes: FILE_STORE_BYTES_MAX };
   writeFileAtomically(at.config, natsConfigText({ port, storeDir: at.store, users: options.users, ...limits }));
   const child = await startChild({
     name: 'nats',
     command: natsBinary(),
     args: ['-c', at.config],
-    env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
+    env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
     logFile: at.log,
     pidFile: at.pid,
     ending: natsEnding,

@@ -93,13 +93,19 @@ describe('embedded Postgres', () => {
     await expect(bad).rejects.toThrow(/did not start.*max_connections/s);
   }, 60_000);
 
-  it('is durable unless told otherwise', async () => {
-    const durable = await startPostgres({ dir: path.join(closed, 'durable') });
+  it('is durable unless told otherwise: what was committed outlives a kill, on the same port', async () => {
+    const durable = { dir: path.join(closed, 'durable') };
+    const first = await startPostgres(durable);
+    for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes']) expect(await ask(first.url(), `show ${setting}`)).toBe('on');
+    await ask(first.url(), 'create table kept as select 7 as n');
+    await ask(first.url(), 'insert into kept values (8)');
+    process.kill(first.child.identity.pid, 'SIGKILL');
+    const second = await startPostgres({ ...durable, port: first.port, exactPort: true });
     try {
-      for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes'])
-        expect(await ask(durable.url(), `show ${setting}`)).toBe('on');
+      expect(second.port).toBe(first.port);
+      expect(await ask(second.url(), 'select count(*)::int from kept')).toBe(2);
     } finally {
-      await durable.stop();
+      await second.stop();
     }
   }, 60_000);
 });

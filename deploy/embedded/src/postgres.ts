@@ -15,6 +15,8 @@ import { asAllowedUser, requirePostgresUser } from './postgres-user';
 const SUPERUSER = 'postgres';
 const DRAFT_PREFIX = 'data.new-';
 const START_MS_MAX = 60_000;
+const BACKENDS_GONE_TRIES = 20;
+const BACKENDS_GONE_MS = 250;
 /** Fast shutdown, then immediate (recovery at the next start), then none. */
 const postgresEnding: EndingSteps = [
   { signal: 'SIGINT', waitMs: 15_000 },
@@ -27,8 +29,9 @@ export interface PostgresOptions {
   readonly dir: string;
   readonly logFile?: string;
   readonly pidFile?: string;
-  /** Kept when it is free. */
+  /** Kept when it is free, else another is taken; with `exactPort` the start fails instead. */
   readonly port?: number;
+  readonly exactPort?: boolean;
   /** false: a database that may be lost with the machine, for tests. */
   readonly durable?: boolean;
   /** Further server settings, `name → value`. */
@@ -143,7 +146,7 @@ async function runInitdb(args: readonly string[]): Promise<void> {
 
 /** Nothing of our own environment concerns the server, and PG* variables would mislead it. */
 function serverEnvironment(): NodeJS.ProcessEnv {
-  return { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+  return { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 }
 
 function settingsArguments(port: number, options: PostgresOptions): string[] {
@@ -160,6 +163,18 @@ function settingsArguments(port: number, options: PostgresOptions): string[] {
     ...options.settings,
   };
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+/** When the server was killed its backends end by themselves a moment later; until then a new one refuses their shared memory. */
+async function _withLastBackendsGone(start: () => Promise<ManagedChild>): Promise<ManagedChild> {
+  for (let left = BACKENDS_GONE_TRIES; ; left--) {
+    try {
+      return await start();
+    } catch (error) {
+      if (left === 0 || !(error instanceof Error) || !/shared memory block .*still in use/.test(error.message)) throw error;
+      await delay(BACKENDS_GONE_MS);
+    }
+  }
 }
 
 async function untilItAnswers(child: ManagedChild, url: string, log: string): Promise<void> {

@@ -61,6 +61,8 @@ export const environmentVariables = {
   FLUIDBOX_BIND_ADDRESS: 'listeners: address (default 127.0.0.1)',
   FLUIDBOX_UP_FILE: 'scheduler: up.json, which sandbox supervisors read for the control and llm URLs at each connection',
   FLUIDBOX_BLOBS_DIR: 'scheduler, runner-gateway, gateway: folder of sealed archives and artifacts',
+  FLUIDBOX_IMAGES_DIR: 'run-specs, scheduler: folder of runner images (default: images/ of this checkout)',
+  FLUIDBOX_PRICE_TABLE_FILE: 'run-specs: JSON price table instead of the list prices',
   FLUIDBOX_RUNS_DIR: 'scheduler: folder of workspaces and sandbox state',
   FLUIDBOX_LOCAL_SOURCES: 'scheduler: colon-separated absolute paths that local_copy and local git may read (default: none)',
   FLUIDBOX_ANTHROPIC_URL: 'llm-facade: upstream base URL (default https://api.anthropic.com)',
@@ -68,3 +70,7 @@ export const environmentVariables = {
   FLUIDBOX_LOG_LEVEL: 'every service: pino level (default info)',
 } as const;
 export type EnvironmentVariable = keyof typeof environmentVariables;
+
+/** Sent over the process channel, where there is one, once the service listens, is subscribed and has recovered. */
+export const ServiceReady = z.strictObject({ type: z.literal('ready'), service: ServiceName });
+export type ServiceReady = z.infer<typeof ServiceReady>;

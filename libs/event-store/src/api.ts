@@ -1,4 +1,4 @@
-import type { EventDraft, LogMessage, RecordedEvent, StreamCategory, StreamRef } from '@fluidbox/contracts';
+import type { EventDraft, LogMessage, RecordedEvent, ServiceName, StreamCategory, StreamRef } from '@fluidbox/contracts';
 import type { Redacted } from '@fluidbox/redaction';
 import type { ContentClass, Keyring, WrappedRunKeys } from '@fluidbox/seal';
 
@@ -37,10 +37,24 @@ export type AppendResult =
   | { readonly ok: false; readonly reason: 'conflict'; readonly missed: readonly RecordedEvent[]; readonly version: number }
   | { readonly ok: false; readonly reason: 'stale_lease' | 'closed' | 'over_account' };
 
+/** The only clock and the only source of ids; tests give their own. */
+export interface Clock {
+  now(): Date;
+}
+/** Time-ordered UUIDs: random ones would scatter the writes of the event index. */
+export interface Ids {
+  uuid(): string;
+}
+
 /** Postgres and memory implementations, one test suite. */
 export interface EventStore {
   /** Group commit: callers enqueue, one statement per batch. Rejects with Problem `overloaded` when its bounded queue is full. */
   append(groups: readonly AppendGroup[]): Promise<readonly AppendResult[]>;
+  /**
+   * The second trip of a loser: locks the head, hands over what came after `after`, appends what `build` answers (null: nothing) and commits.
+   * Every other append to the stream waits meanwhile, so `build` decides from what it is given and never appends.
+   */
+  appendLocked(stream: StreamRef, after: number, build: (missed: readonly RecordedEvent[], version: number) => Promise<AppendGroup | null>): Promise<AppendResult | null>;
   /** Ledger events of one stream after `after`, ascending, at most `limit` (cap 1,000). */
   read(stream: StreamRef, options?: { after?: number; limit?: number }): Promise<readonly RecordedEvent[]>;
   /** With the hash of each row, for verification and the API. */
@@ -49,6 +63,8 @@ export interface EventStore {
   readContent(stream: StreamRef, seqs: readonly number[], keyClass: ContentClass): Promise<ReadonlyMap<number, Buffer>>;
   /** Global order. Never skips a late commit: stops before the oldest open writing transaction. */
   readAll(options: { after: number; limit: number; categories: readonly StreamCategory[] }): Promise<readonly RecordedEvent[]>;
+  /** The same with the position up to which everything has been seen, events of other categories included. `blocked`: a transaction is still open, ask again soon. */
+  scan(options: { after: number; limit: number; categories: readonly StreamCategory[] }): Promise<{ events: readonly RecordedEvent[]; position: number; blocked: boolean }>;
   head(stream: StreamRef): Promise<{ version: number; hash: string; generation: number; closed: boolean } | null>;
   wrappedKeys(stream: string): Promise<WrappedRunKeys | null>;
   /** Content-addressed documents: checked against their digest on read. */
@@ -117,3 +133,17 @@ export interface BlobStore {
   has(runId: string, sha256: string): Promise<boolean>;
   remove(runId: string): Promise<void>;
 }
+
+/**
+ * Brings a database to the schema of this version: advisory lock, checksums, one transaction per migration; doing it again changes nothing.
+ * One login role per service, its password set to the one given each time. Run by `up` and `fluidbox migrate`, as superuser.
+ */
+export type Migrate = (options: {
+  readonly databaseUrl: string;
+  readonly passwords: Readonly<Record<ServiceName, string>>;
+}) => Promise<{
+  /** Names of the migrations that were applied now. */
+  readonly applied: readonly string[];
+  /** The login role of each service. */
+  readonly roles: Readonly<Record<ServiceName, string>>;
+}>;

@@ -53,3 +53,7 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 export type StartService = <C>(definition: ServiceDefinition<C>, environment: Readonly<Record<string, string | undefined>>) => Promise<RunningService>;
+/** Exported as `startAllInOne` by the index of services/all-in-one: every service in this process, in order, each with its own Nest application. */
+export type StartAllInOne = (
+  environment: Readonly<Record<string, string | undefined>>,
+) => Promise<{ readonly services: readonly RunningService[]; stop(): Promise<void> }>;

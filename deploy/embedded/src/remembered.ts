@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import { readJsonIfPresent, writeFileAtomically } from './files';
+import { freePort } from './free-port';
+import type { HomeLayout } from './layout';
+import type { Environment, Ports } from './service-environment';
+
+const field = (file: string, name: string): unknown => {
+  const content = readJsonIfPresent(file);
+  return typeof content === 'object' && content !== null ? (content as Record<string, unknown>)[name] : undefined;
+};
+
+/** Names this deployment for as long as its folder exists: sandboxes carry it, and only ours are adopted or ended. */
+export function deploymentId(layout: HomeLayout): string {
+  const known = field(layout.deploymentFile, 'deployment_id');
+  if (typeof known === 'string') return known;
+  const made = randomUUID();
+  writeFileAtomically(layout.deploymentFile, JSON.stringify({ deployment_id: made }));
+  return made;
+}
+
+const wellKnown = { public: 8787, control: 8788, llm: 8789 } as const;
+const variable = { public: 'FLUIDBOX_PUBLIC_PORT', control: 'FLUIDBOX_CONTROL_PORT', llm: 'FLUIDBOX_LLM_PORT' } as const;
+
+/**
+ * A port the caller names is used as it is; else the one of the last start, so that a restart keeps its addresses; else the well-known
+ * one; each only when it is free.
+ */
+export async function choosePorts(layout: HomeLayout, caller: Environment, preferWellKnown: boolean): Promise<Ports> {
+  const last = (name: keyof Ports): number | undefined => {
+    const port = field(layout.portsFile, name);
+    return typeof port === 'number' ? port : undefined;
+  };
+  const listener = async (name: keyof typeof wellKnown): Promise<number> => {
+    const asked = caller[variable[name]];
+    if (asked !== undefined && asked !== '' && asked !== '0') return Number(asked);
+    return freePort(asked === '0' ? 0 : (last(name) ?? (preferWellKnown ? wellKnown[name] : 0)));
+  };
+  const ports: Ports = {
+    public: await listener('public'),
+    control: await listener('control'),
+    llm: await listener('llm'),
+    nats: await freePort(last('nats')),
+    postgres: await freePort(last('postgres')),
+  };
+  writeFileAtomically(layout.portsFile, JSON.stringify(ports));
+  return ports;
+}

@@ -1,0 +1,103 @@
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { type ServiceName, ServiceSecrets, serviceNames } from '@fluidbox/contracts';
+import { EmbeddedFailure } from './embedded-failure';
+import { makePrivateFolder, readIfPresent, readJsonIfPresent, writeFileAtomically } from './files';
+
+/** Every secret is a file of mode 0600 in one folder of mode 0700; nothing has a default value. */
+export interface SecretFiles {
+  readonly dir: string;
+  readonly kek: string;
+  readonly tokenKey: string;
+  readonly tokenPublicKeys: string;
+  readonly ledgerKey: string;
+  readonly ledgerPublicKeys: string;
+  readonly adminToken: string;
+  readonly anthropicKey: string;
+  service(name: ServiceName): string;
+}
+
+export function secretFiles(dir: string): SecretFiles {
+  const at = (name: string) => path.join(dir, name);
+  return {
+    dir,
+    kek: at('kek'),
+    tokenKey: at('token-key.pem'),
+    tokenPublicKeys: at('token-public-keys.json'),
+    ledgerKey: at('ledger-key.pem'),
+    ledgerPublicKeys: at('ledger-public-keys.json'),
+    adminToken: at('admin-token'),
+    anthropicKey: at('anthropic-key'),
+    service: (name) => at(`${name}.json`),
+  };
+}
+
+const writeOnce = (file: string, make: () => string): void => {
+  if (readIfPresent(file) === undefined) writeFileAtomically(file, make());
+};
+
+/** A JWKS of one Ed25519 key, its id the RFC 7638 thumbprint. */
+function publicKeySet(key: KeyObject): string {
+  const { crv, kty, x } = key.export({ format: 'jwk' });
+  const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url');
+  return JSON.stringify({ keys: [{ kty, crv, x, kid, alg: 'EdDSA', use: 'sig' }] });
+}
+
+/** Written public part first: a private key without its public part is never left behind. */
+function writeKeyPairOnce(privateFile: string, publicFile: string): void {
+  if (readIfPresent(privateFile) !== undefined && readIfPresent(publicFile) !== undefined) return;
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  writeFileAtomically(publicFile, publicKeySet(publicKey));
+  writeFileAtomically(privateFile, privateKey.export({ format: 'pem', type: 'pkcs8' }).toString());
+}
+
+/** Makes what is missing. `dataExists`: a lost key-encryption key is then a loss to be noticed, not one to be replaced in silence. */
+export function ensureSecrets(dir: string, dataExists: boolean): SecretFiles {
+  makePrivateFolder(dir);
+  const files = secretFiles(dir);
+  if (dataExists && readIfPresent(files.kek) === undefined) {
+    throw new EmbeddedFailure(
+      `${files.kek} is missing although there are data sealed with it. Fix: restore the file, or remove ${path.dirname(dir)} to start empty`,
+    );
+  }
+  writeOnce(files.kek, () => randomBytes(32).toString('hex'));
+  writeOnce(files.adminToken, () => `fbx_admin_${randomBytes(32).toString('base64url')}`);
+  writeKeyPairOnce(files.tokenKey, files.tokenPublicKeys);
+  writeKeyPairOnce(files.ledgerKey, files.ledgerPublicKeys);
+  for (const name of looseSecrets(dir)) fs.chmodSync(path.join(dir, name), 0o600);
+  return files;
+}
+
+/** Names of the files in the folder that others than their owner may read. */
+export function looseSecrets(dir: string): string[] {
+  if (!fs.existsSync(dir)) return [];
+  return fs.readdirSync(dir).filter((name) => (fs.statSync(path.join(dir, name)).mode & 0o077) !== 0);
+}
+
+/** The upstream key exists only as long as the environment gives it. */
+export function keepProviderKey(files: SecretFiles, key: string | undefined): boolean {
+  if (key === undefined || key === '') fs.rmSync(files.anthropicKey, { force: true });
+  else writeFileAtomically(files.anthropicKey, key);
+  return key !== undefined && key !== '';
+}
+
+export interface ServicePasswords {
+  readonly database: string;
+  readonly nats: string;
+}
+
+/** One pair of passwords per service, kept over restarts so that a service that reconnects need not read them anew. */
+export function servicePasswords(files: SecretFiles): Record<ServiceName, ServicePasswords> {
+  const fresh = () => randomBytes(24).toString('base64url');
+  const pairs = serviceNames.map((name): [ServiceName, ServicePasswords] => {
+    const known = ServiceSecrets.safeParse(readJsonIfPresent(files.service(name)));
+    if (!known.success) return [name, { database: fresh(), nats: fresh() }];
+    return [name, { database: decodeURIComponent(new URL(known.data.database_url).password), nats: known.data.nats_password }];
+  });
+  return Object.fromEntries(pairs) as Record<ServiceName, ServicePasswords>;
+}
+
+export function writeServiceSecrets(files: SecretFiles, name: ServiceName, secrets: ServiceSecrets): void {
+  writeFileAtomically(files.service(name), JSON.stringify(secrets));
+}
