@@ -1,0 +1,25 @@
+import type { ServiceContext } from '@fluidbox/service-kit';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { nameDirectory } from './adapters/name-directory';
+import { policyParser } from './adapters/policy-parser';
+import { priceTable } from './adapters/price-table';
+import { runnerDigestIn } from './adapters/runner-images';
+import type { Ports } from './app/ports';
+import type { Config } from './config';
+
+export const PORTS = Symbol('Ports');
+
+@Module({})
+export class RunSpecsModule {
+  static with(context: ServiceContext, config: Config): DynamicModule {
+    const ports: Ports = {
+      ledger: context.ledger,
+      clock: context.clock,
+      names: nameDirectory(context.store),
+      policies: policyParser,
+      prices: priceTable(config.priceTableFile),
+      runnerDigest: runnerDigestIn(config.imagesDir),
+    };
+    return { module: RunSpecsModule, providers: [{ provide: PORTS, useFactory: () => ports }] };
+  }
+}

@@ -1,0 +1,50 @@
+import { type CreateRun, type ParsedRequestOf, Problem, runStream, type StreamRef, streamNameOf } from '@fluidbox/contracts';
+import { exists, type RunState, runFold } from '@fluidbox/run-stream';
+import { type RunKeys, uuidV5 } from '@fluidbox/seal';
+import { createdEvent, decideCreate } from '../domain/run';
+import type { Ports } from './ports';
+
+type Request = ParsedRequestOf<typeof CreateRun>;
+
+/** Freeze, then one first event. A key names the run, so a repeat collides and answers the run that is there. */
+export async function createRun(ports: Ports, request: Request): Promise<{ run_id: string; replayed: boolean }> {
+  const { principal, idempotency_key: key, body, invocation } = request;
+  const runId = key === null ? ports.ids.uuid() : uuidV5(principal.org, 'run', key);
+  const stream = runStream(runId, principal.org);
+  if (key !== null) {
+    const { state } = await ports.ledger.state(runFold, stream, { fresh: true });
+    if (exists(state)) return replay(ports, stream, state, request);
+  }
+  const created = ports.ledger.keyring.create(streamNameOf(stream));
+  const frozen = await ports.freeze({
+    run_id: runId,
+    org: principal.org,
+    salt: created.keys.exportRest().salt,
+    principal,
+    invocation,
+    body,
+  });
+  const first = createdEvent({
+    spec: frozen.spec,
+    specDigest: frozen.spec_digest,
+    requestDigest: requestDigest(created.keys, request),
+    body,
+    systemPrompt: frozen.system_prompt,
+  });
+  const lost = await ports.ledger.decide(runFold, stream, (run) => {
+    const decided = decideCreate(run, first);
+    return decided.result.created ? { events: decided.events, result: null, createKeys: created } : { events: [], result: run };
+  });
+  return lost === null ? { run_id: runId, replayed: false } : replay(ports, stream, lost, request);
+}
+
+/** Salted like everything a person wrote; the caller is part of it, so nobody is handed a run of somebody else who used the same key. */
+const requestDigest = (keys: RunKeys, request: Request): string => keys.digest({ principal: request.principal.name, body: request.body });
+
+async function replay(ports: Ports, stream: StreamRef, run: RunState, request: Request): Promise<{ run_id: string; replayed: boolean }> {
+  const keys = await ports.ledger.keyring.keysOf(streamNameOf(stream));
+  if (requestDigest(keys, request) !== run.requestDigest) {
+    throw new Problem('idempotency_mismatch', 'this Idempotency-Key was used for another request; use a new key');
+  }
+  return { run_id: stream.id, replayed: true };
+}

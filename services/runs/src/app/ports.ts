@@ -1,0 +1,22 @@
+import type { Audience, FreezeRunSpec, ReplyOf, RequestOf } from '@fluidbox/contracts';
+import type { Ledger } from '@fluidbox/event-store';
+import type { Clock, Ids } from '@fluidbox/service-kit';
+import type { Heartbeats } from './heartbeats';
+
+/** What the use cases of this service need from outside. */
+export interface Ports {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly freeze: (request: RequestOf<typeof FreezeRunSpec>) => Promise<ReplyOf<typeof FreezeRunSpec>>;
+  readonly signToken: SignToken;
+  readonly heartbeats: Heartbeats;
+}
+export type SignToken = (grant: {
+  readonly audience: Audience;
+  readonly runId: string;
+  readonly org: string;
+  readonly generation: number;
+  readonly jti: string;
+  readonly expiresAt: Date;
+}) => Promise<string>;

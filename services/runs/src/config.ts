@@ -1,0 +1,9 @@
+import { z } from 'zod';
+
+/** Settings of runs. Nothing else in this service reads the environment. */
+export const config = z
+  .object({
+    FLUIDBOX_TOKEN_KEY_FILE: z.string({ error: 'must name the Ed25519 private key (PEM, 0600) that signs run tokens' }).min(1),
+  })
+  .transform((environment) => ({ tokenKeyFile: environment.FLUIDBOX_TOKEN_KEY_FILE }));
+export type Config = z.output<typeof config>;

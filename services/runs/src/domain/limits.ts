@@ -1,0 +1,13 @@
+/** Time limits of a run's life, in milliseconds. */
+export const limits = {
+  /** From `created` to `running`; counted from creation, so nothing can refresh it. */
+  launchStalledMs: 30 * 60_000,
+  /** A runner that winds down gets this long before its sandbox is ended. */
+  quiesceMs: 30_000,
+  /** Silence in `running` after which the sandbox is ended, whether or not its process still lives. */
+  heartbeatSilenceMs: 60_000,
+  /** Wait in `finalizing` for open reservations and pending approvals. */
+  settleWaitMs: 30_000,
+  /** How often a run that waits for another service is looked at again without being woken. */
+  lookAgainMs: 60_000,
+} as const;
