@@ -26,11 +26,10 @@ async function sha256(file) {
 }
 
 /**
- * @param {{ packageDir: string, agentProgram?: string }} options `agentProgram`: a binary that is bound beside the bundle; its
+ * @param {{ packageDir: string, agentProgram?: string, out?: string, plugins?: import('esbuild').Plugin[] }} options `agentProgram`: a binary that is bound beside the bundle; its
  * hash goes into the bundle, so that the runner's digest covers it.
  */
-export async function bundleRunner({ packageDir, agentProgram }) {
-  const out = path.join(packageDir, 'dist', 'bundle');
+export async function bundleRunner({ packageDir, agentProgram, out = path.join(packageDir, 'dist', 'bundle'), plugins = [] }) {
   const next = `${out}.${process.pid}`;
   fs.mkdirSync(next, { recursive: true });
   await build({
@@ -46,6 +45,7 @@ export async function bundleRunner({ packageDir, agentProgram }) {
     define: { 'import.meta.url': '__bundleUrl' },
     banner: { js: 'const __bundleUrl = require("node:url").pathToFileURL(__filename).href;' },
     logLevel: 'warning',
+    plugins,
   });
   const { seccompFilter } = await load(path.join(here, 'src', 'seccomp.ts'));
   fs.writeFileSync(path.join(next, 'strict.bpf'), seccompFilter('strict'));

@@ -1,3 +1,4 @@
+import './home';
 import { runAgent } from '@fluidbox/runner-lib';
 import { runClaude } from './run-claude';
 

@@ -129,7 +129,14 @@ function answerModel(
   request: http.IncomingMessage,
   response: http.ServerResponse,
 ): void {
-  if (bearer(request) !== control.tokens.llm) return refuseAudience(control, request, response);
+  if (bearer(request) !== control.tokens.llm) {
+    refuseAudience(control, request, response);
+    return;
+  }
+  if (options.interfere?.('llm', response, control)) {
+    request.resume();
+    return;
+  }
   const path = (request.url ?? '').replace(/^\/internal\/llm/, '');
   const upstream = http.request(`${options.modelUrl}${path}`, {
     method: request.method,

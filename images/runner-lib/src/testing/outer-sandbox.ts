@@ -63,6 +63,7 @@ export async function launchInSandbox(options: LaunchOptions): Promise<LaunchedR
   // bash, not sh: dash cannot close descriptors above 9, and whatever the launcher inherited would reach the agent.
   const script = [
     ...sources.filter(({ mounted }) => mounted).map(({ src, at }) => `mount --bind ${quoted(src)} ${quoted(at)} || exit 90`),
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: bash expands it
     'for f in /proc/$$/fd/*; do n=${f##*/}; ((n > 4)) && eval "exec $n>&-"; done',
     `exec prlimit --core=0 setpriv ${asRoot ? `--reuid=${folder.uid} --regid=${folder.uid} --clear-groups` : ''} --no-new-privs --pdeathsig KILL bwrap "$@"`,
   ].join('; ');
