@@ -8,7 +8,7 @@ export { type NatsBinary, natsBinaries, natsBinary, toolsBin } from './nats-bina
 export type { NatsUser } from './nats-config';
 export * from './postgres';
 export { postgresBinaries } from './postgres-binaries';
-export { denyPostgresAsRoot } from './postgres-user';
+export { denyPostgresUser } from './postgres-user';
 export { looseSecrets, secretFiles } from './secrets';
 export { allInOneEnvironment, type DeploymentFacts, serviceEnvironment, variablesOf } from './service-environment';
 export type { RunningServices } from './service-processes';

@@ -151,6 +151,20 @@ describe('withStack', () => {
     await stack.stop();
   });
 
+  it('waits for a stack that another command is starting, and uses it', async () => {
+    const home = newHome();
+    const starting = startStack(fixtureStack(home));
+    const said: string[] = [];
+    const used = await withStack(
+      fixtureStack(home, (text) => said.push(text)),
+      async (up) => up.pid_started_at,
+    );
+    const stack = await starting;
+    expect(used).toBe(stack.up.pid_started_at);
+    expect(said).toEqual([`waiting for the stack of process ${process.pid}`]);
+    await stack.stop();
+  });
+
   it('starts one for the duration when none lives, also when the work fails', async () => {
     const home = newHome();
     let parts: ReturnType<typeof processesOf> = [];

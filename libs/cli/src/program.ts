@@ -5,7 +5,7 @@ import { registrations } from './commands';
 export function buildProgram(): Command {
   const program = new Command('fluidbox')
     .description('Runs AI agents under control: one gate for every tool call, human approvals, budgets, a verifiable record.')
-    .showHelpAfterError()
+    .showHelpAfterError('see fluidbox --help')
     .exitOverride();
   for (const register of registrations) register(program);
   return program;

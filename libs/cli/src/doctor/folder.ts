@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { bindablePort, denyPostgresAsRoot, folderHolder, homeLayout, liveStack, looseSecrets, readUpFile } from '@fluidbox/embedded';
+import { bindablePort, denyPostgresUser, folderHolder, homeLayout, liveStack, looseSecrets, readUpFile } from '@fluidbox/embedded';
 import { type Finding, missing, ok, warn } from './finding';
 
 const GIB = 1024 ** 3;
@@ -29,7 +29,7 @@ export function checkFolder(home: string): Finding {
   } catch {
     return missing('folder', `${ancestor} is not ours to write`, `chown it, or set FLUIDBOX_HOME to a folder of yours`);
   }
-  const reason = denyPostgresAsRoot(home);
+  const reason = denyPostgresUser(home);
   if (reason === undefined) return ok('folder', home);
   const [found = reason, fix = ''] = reason.split(' Fix: ');
   return missing('folder', found, fix);

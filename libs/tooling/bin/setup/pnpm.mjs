@@ -20,8 +20,11 @@ const homeIsWritable = () => {
 };
 
 /** Environment for npm and pnpm: caches move into the clone when the home folder is out of reach. */
-export const packageEnvironment = () =>
-  homeIsWritable() ? process.env : { ...process.env, HOME: toolsDir, npm_config_cache: path.join(toolsDir, 'npm-cache') };
+export function packageEnvironment() {
+  // `npm run -s` hands its silence down, and a failure would be silent too.
+  const { npm_config_loglevel: _, ...env } = process.env;
+  return homeIsWritable() ? env : { ...env, HOME: toolsDir, npm_config_cache: path.join(toolsDir, 'npm-cache') };
+}
 
 const fetchedVersion = () => {
   const manifest = path.join(fetched, 'package.json');
