@@ -1,0 +1,43 @@
+import { type SystemStack, startSystemStack } from './support/stack';
+import { typesOf } from './support/wire-run';
+
+describe('budgets with the real Claude Agent SDK', () => {
+  let stack: SystemStack;
+
+  beforeAll(async () => {
+    // Every turn reads and costs something, for ever: only a budget ends this run.
+    const turn = {
+      tools: [{ name: 'Bash', input: { command: 'ls', description: 'x' } }],
+      usage: { input_tokens: 20_000, output_tokens: 2_000 },
+    };
+    stack = await startSystemStack({ script: () => turn });
+    await stack.admin.createAgent({ name: 'spender', policy: 'default' });
+  });
+  afterAll(() => stack.stop());
+
+  it('[BUDGET-1] stops the run before it overspends, and says so', async () => {
+    const { session } = await stack.admin.createSession({ agent: 'spender', task: 'go', budgets: { max_cost_usd: 0.1 } });
+    for await (const event of stack.admin.watch(session.id)) if (event.type === 'run.result') break;
+    const events = await stack.admin.allEvents(session.id);
+    const ended = await stack.admin.session(session.id);
+    expect(ended.outcome).toBe('budget_exceeded');
+    expect(typesOf(events, 'budget.exceeded')).toHaveLength(1);
+    // 30,000 micro-USD a turn: three fit, and a fourth may have been admitted as the sole claimant of the rest.
+    expect(ended.usage.cost_micro_usd).toBeGreaterThanOrEqual(60_000);
+    expect(ended.usage.cost_micro_usd).toBeLessThanOrEqual(130_000);
+    const refused = typesOf(events, 'budget.exceeded')[0]?.seq ?? 0;
+    expect(typesOf(events, 'budget.reserved').filter((event) => event.seq > refused)).toEqual([]);
+    const open = new Set(typesOf(events, 'budget.reserved').map((event) => event.data.reservation_id));
+    for (const type of ['budget.settled', 'budget.released'])
+      for (const event of typesOf(events, type)) open.delete(event.data.reservation_id);
+    expect(open.size).toBe(0);
+  });
+
+  it('[BUDGET-1] leaves a run within its budget alone', async () => {
+    const { session } = await stack.admin.createSession({ agent: 'spender', task: 'go', budgets: { max_tool_calls: 2 } });
+    for await (const event of stack.admin.watch(session.id)) if (event.type === 'run.result') break;
+    const events = await stack.admin.allEvents(session.id);
+    expect(typesOf(events, 'tool.decision').filter((event) => event.data.verdict === 'allow')).toHaveLength(2);
+    expect(typesOf(events, 'budget.exceeded').map((event) => event.data.budget)).toEqual(['tool_calls']);
+  });
+});

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { ApiClient } from '@fluidbox/cli';
+import type { EventView } from '@fluidbox/contracts';
+
+export interface WireAnswer {
+  readonly status?: number;
+  readonly text?: string;
+  readonly error?: string;
+}
+export interface WireRequest {
+  readonly as?: string;
+  readonly method?: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly socket?: 'control' | 'llm';
+}
+export type WireStep =
+  | (WireRequest & { readonly name: string })
+  | { readonly name: string; readonly parallel: readonly WireRequest[] }
+  | { readonly sleepMs: number };
+export interface WireTask {
+  readonly steps: readonly WireStep[];
+  readonly end?: 'silence' | 'exit';
+  readonly outcome?: 'completed' | 'failed';
+}
+
+/** A folder to give as FLUIDBOX_IMAGES_DIR: the `scripted` harness's image with the wire runner in it. */
+export function wireRunnerImages(dir: string): string {
+  const bundle = path.join(dir, 'scripted-runner/dist/bundle');
+  fs.mkdirSync(bundle, { recursive: true });
+  const source = fs.readFileSync(path.join(__dirname, 'wire-runner/main.js'));
+  fs.writeFileSync(path.join(bundle, 'main.js'), source);
+  const digest = `sha256:${createHash('sha256').update(source).digest('hex')}`;
+  fs.writeFileSync(path.join(dir, 'scripted-runner/dist/image.json'), JSON.stringify({ digest, binds: [] }));
+  return dir;
+}
+
+/** Runs a wire task to its end: its answers (from the diff) and its events. */
+export async function runWire(
+  api: ApiClient,
+  agent: string,
+  task: WireTask,
+  options: { budgets?: Record<string, number>; autonomous?: boolean; onStarted?: (id: string) => void } = {},
+): Promise<{ id: string; answers: Record<string, WireAnswer & WireAnswer[]>; events: EventView[] }> {
+  const { session } = await api.createSession({
+    agent,
+    task: JSON.stringify(task),
+    autonomous: options.autonomous ?? false,
+    ...(options.budgets === undefined ? {} : { budgets: options.budgets }),
+  });
+  options.onStarted?.(session.id);
+  for await (const event of api.watch(session.id)) if (event.type === 'run.result') break;
+  const events = await api.allEvents(session.id);
+  const diff = events.some((event) => event.type === 'artifact.collected') ? (await api.artifact(session.id, 'diff')).toString('utf8') : '';
+  const line = diff.split('\n').find((each) => each.startsWith('+{'));
+  return { id: session.id, answers: line === undefined ? {} : JSON.parse(line.slice(1)), events };
+}
+
+export const typesOf = (events: readonly EventView[], type: string): EventView[] => events.filter((event) => event.type === type);
