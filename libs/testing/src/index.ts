@@ -1,1 +1,6 @@
-export * from './postgres';
+export * from './decider';
+export * from './model';
+export * from './nats';
+export { startTestPostgres, type TestDatabase, type TestPostgres, type TestPostgresOptions } from './postgres';
+export * from './recorded';
+export * from './time';

@@ -7,11 +7,8 @@ export interface Schema {
   migrate(url: string): Promise<void>;
 }
 
-// Imported by name at run time: the event store's own tests use this package.
-async function currentSchema(): Promise<Schema> {
-  const { schemaForTests } = (await import('@fluidbox/event-store')) as unknown as { schemaForTests: Schema };
-  return schemaForTests;
-}
+// Imported only when a migrated database is asked for: the event store's own tests use this package.
+const currentSchema = async (): Promise<Schema> => (await import('@fluidbox/event-store')).schemaForTests;
 
 /** The name of a database that holds the current schema, made once per server: the first caller makes it, the others wait. */
 export async function migratedTemplate(adminUrl: string, schema?: Schema): Promise<string> {

@@ -24,6 +24,14 @@ describe('the test Postgres', () => {
     await expect(cut).resolves.toMatchObject({ code: '57P01' });
   });
 
+  it('gives a database with the current schema to each who asks, also at the same time', async () => {
+    const databases = await Promise.all([1, 2, 3].map(() => postgres.createDatabase({ migrated: true })));
+    for (const { url } of databases) {
+      const schemas = await withAdmin(url, (client) => client.query("select 1 from pg_namespace where nspname = 'ledger'"));
+      expect(schemas.rowCount).toBe(1);
+    }
+  });
+
   it('is one server for all callers', async () => {
     expect((await startTestPostgres()).adminUrl).toBe(postgres.adminUrl);
   });

@@ -10,6 +10,7 @@ import { repositoryRoot } from './repository';
 
 const START_MS_MAX = 60_000;
 const POLL_MS = 25;
+const STARTS_MAX = 5;
 
 export interface TestDatabase {
   readonly name: string;
@@ -40,7 +41,7 @@ export async function startTestPostgres(options: TestPostgresOptions = {}): Prom
   const createDatabase = async ({ migrated = false }: { migrated?: boolean } = {}): Promise<TestDatabase> => {
     const template = migrated ? await migratedTemplate(adminUrl) : 'template0';
     const name = `test_${process.pid}_${randomBytes(5).toString('hex')}`;
-    await withAdmin(adminUrl, (admin) => admin.query(`create database ${name} template ${template}`));
+    await withAdmin(adminUrl, (admin) => admin.query(`create database ${name} template ${template} strategy file_copy`));
     const database: TestDatabase = {
       name,
       url: databaseUrl(adminUrl, name),
@@ -106,17 +107,15 @@ async function serverUrl(folder: string, snapshot: string): Promise<string> {
   const log = path.join(folder, 'keeper.log');
   const until = Date.now() + START_MS_MAX;
   let keeper = -1;
-  let failures = 0;
+  let starts = 0;
   while (Date.now() < until) {
     const url = liveServer(folder);
     if (url !== undefined) return url;
-    if (identify(keeper) === undefined) {
-      if (failures > 0 && !keeperHoldsLock(folder)) {
-        if (failures > 3) break;
-        failures += 1;
-      }
+    // A keeper of ours that ended had lost the race for the lock, or failed; the log says which.
+    if (identify(keeper) === undefined && !keeperHoldsLock(folder)) {
+      if (starts === STARTS_MAX) break;
+      starts += 1;
       keeper = startKeeper(folder, snapshot, log);
-      failures ||= 1;
     }
     await delay(POLL_MS);
   }
