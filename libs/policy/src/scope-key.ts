@@ -3,6 +3,7 @@ import type { PartVerdict } from './shell/judge';
 import { argumentsOf, grammarOf, programOf } from './shell/options';
 import { inlineCode, isSensitiveName } from './shell/programs';
 import type { ShellCommand } from './shell/tree';
+import { couldBeFlag } from './shell/word';
 
 /** Bound of `scope_key` in the timeline. */
 const scopeKeyCharsMax = 512;
@@ -43,7 +44,8 @@ export function identityOf(command: ShellCommand): string | null {
   const program = programOf(command.words);
   if (program === null) return writes.length === 0 ? null : writes.join(' ');
   const args = argumentsOf(command.words, program);
-  if (args.mayHaveMoreFlags) return null;
+  // A quoted word behind an option is that option's value; any other that may turn out to be an option leaves the action open.
+  if (args.operands.some(({ word, maybeValue }) => couldBeFlag(word) && (word.splits === true || !maybeValue))) return null;
   const code = Object.hasOwn(inlineCode, program) ? (inlineCode[program] ?? []) : [];
   if (code.some((option) => args.flags.has(option))) return null;
   const subcommands: string[] = [];

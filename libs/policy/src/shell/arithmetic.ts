@@ -47,10 +47,7 @@ export function unsafeArithmetic(script: ParsedScript): string | null {
         assigned(node.name, node.value.type === 'Word' && node.append !== true && isNumber(node.value));
         break;
       case 'For':
-        assigned(
-          node.name.value,
-          node.wordlist?.every((word) => isNumber(word) || /^\{\d+\.\.\d+\}$/.test(word.text)),
-        );
+        assigned(node.name.value, node.wordlist?.every((word) => isNumber(word) || /^\{\d+\.\.\d+\}$/.test(word.text)) === true);
         break;
       case 'Select':
         assigned(node.name.value, false);

@@ -184,7 +184,7 @@ export function argumentsOf(words: readonly Word[], program: string): Arguments 
       if (value !== undefined) optionValues.push({ option: name, value });
     } else if (!text.startsWith('--') && text.length > 2 && grammar.values?.includes(text.slice(0, 2)) === true)
       optionValues.push({ option: text.slice(0, 2), value: { text, value: text.slice(2) } });
-    else maybeValue = grammar.flags?.includes(name) !== true && !(grammar.subcommands > 0 && operands.length >= grammar.subcommands);
+    else maybeValue = grammar.flags?.includes(name) !== true;
   }
   const subcommand = operands[0]?.word.value;
   for (const implied of impliedFlags)

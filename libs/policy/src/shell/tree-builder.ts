@@ -446,17 +446,19 @@ function innerOfShell(words: readonly Word[], input: Input | null): Inner {
     if (word === undefined) break;
     if (!isLiteral(word)) return { ...nothing, unknown: 'what this shell runs is only known when it runs' };
     const text = word.value;
-    if (shellValueOptions.includes(text)) {
-      at++;
-      continue;
-    }
+    // `-o` and `-O` take the next word, also at the end of a cluster: `bash -euo pipefail -c TEXT`.
+    const values = shellValueOptions.includes(text) ? 1 : /^[-+][A-Za-z]+$/.test(text) ? (text.match(/[oO]/g)?.length ?? 0) : 0;
     if (/^-[A-Za-z]*c[A-Za-z]*$/.test(text)) {
       // Options may stand between -c and its text.
-      let script = at + 1;
+      let script = at + 1 + values;
       for (let next = words[script]; isLiteral(next) && /^[-+]./.test(next.value); next = words[script])
         script += shellValueOptions.includes(next.value) ? 2 : 1;
       const body = words[script];
       return body === undefined ? { ...nothing, unknown: 'this shell is given no text to run' } : { ...nothing, scripts: [body] };
+    }
+    if (values > 0) {
+      at += values;
+      continue;
     }
     if (/^-[A-Za-z]*s[A-Za-z]*$/.test(text)) return innerOfInput(input);
     if (/^[-+]./.test(text)) continue;
