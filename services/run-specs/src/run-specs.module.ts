@@ -10,16 +10,16 @@ import type { Config } from './config';
 export const PORTS = Symbol('Ports');
 
 @Module({})
-export class RunSpecsModule {
-  static with(context: ServiceContext, config: Config): DynamicModule {
-    const ports: Ports = {
-      ledger: context.ledger,
-      clock: context.clock,
-      names: nameDirectory(context.store),
-      policies: policyParser,
-      prices: priceTable(config.priceTableFile),
-      runnerDigest: runnerDigestIn(config.imagesDir),
-    };
-    return { module: RunSpecsModule, providers: [{ provide: PORTS, useFactory: () => ports }] };
-  }
+export class RunSpecsModule {}
+
+export function runSpecsModule(context: ServiceContext, config: Config): DynamicModule {
+  const ports: Ports = {
+    ledger: context.ledger,
+    clock: context.clock,
+    names: nameDirectory(context.store),
+    policies: policyParser,
+    prices: priceTable(config.priceTableFile),
+    runnerDigest: runnerDigestIn(config.imagesDir),
+  };
+  return { module: RunSpecsModule, providers: [{ provide: PORTS, useFactory: () => ports }] };
 }

@@ -1,5 +1,5 @@
 import { FreezeRunSpec } from '@fluidbox/contracts';
-import type { ServiceContext } from '@fluidbox/service-kit';
+import { type ServiceContext, StreamLoop } from '@fluidbox/service-kit';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { heartbeatTable } from './adapters/heartbeat-table';
 import { openRuns } from './adapters/open-runs';
@@ -8,42 +8,41 @@ import { driveRun } from './app/drive-run';
 import { Heartbeats } from './app/heartbeats';
 import type { LifecyclePorts } from './app/lifecycle';
 import type { Ports } from './app/ports';
-import { RunLoop } from './app/run-loop';
 import type { Config } from './config';
 
 export const PORTS = Symbol('Ports');
 export const LIFECYCLE = Symbol('Lifecycle');
 
 @Module({})
-export class RunsModule {
-  static with(context: ServiceContext, config: Config): DynamicModule {
-    const now = (): number => context.clock.now().getTime();
-    const ports: Ports = {
-      ledger: context.ledger,
-      clock: context.clock,
-      ids: context.ids,
-      freeze: (request) => context.bus.request(FreezeRunSpec, request),
-      signToken: runTokenSigner(config.tokenKeyFile),
-      heartbeats: new Heartbeats(heartbeatTable(context.sql), now()),
-    };
-    const loop = new RunLoop({
-      now,
-      drive: (stream, options) => driveRun(ports, stream, options),
-      onFailure: (stream, error) => context.log.error({ run: stream.id, err: error }, 'a run could not be driven; it is tried again'),
-      onOver: (stream) => ports.heartbeats.forget(stream.id),
-    });
-    const lifecycle: LifecyclePorts = {
-      loop,
-      heartbeats: ports.heartbeats,
-      openRuns: () => openRuns(context.sql),
-      onFlushFailure: (error) => context.log.warn({ err: error }, 'heartbeats were not stored; they are stored with the next ones'),
-    };
-    return {
-      module: RunsModule,
-      providers: [
-        { provide: PORTS, useFactory: () => ports },
-        { provide: LIFECYCLE, useFactory: () => lifecycle },
-      ],
-    };
-  }
+export class RunsModule {}
+
+export function runsModule(context: ServiceContext, config: Config): DynamicModule {
+  const now = (): number => context.clock.now().getTime();
+  const ports: Ports = {
+    ledger: context.ledger,
+    clock: context.clock,
+    ids: context.ids,
+    freeze: (request) => context.bus.request(FreezeRunSpec, request),
+    signToken: runTokenSigner(config.tokenKeyFile),
+    heartbeats: new Heartbeats(heartbeatTable(context.sql), now()),
+  };
+  const loop = new StreamLoop({
+    now,
+    drive: (stream, options) => driveRun(ports, stream, options),
+    onFailure: (stream, error) => context.log.error({ run: stream.id, err: error }, 'a run could not be driven; it is tried again'),
+    onOver: (stream) => ports.heartbeats.forget(stream.id),
+  });
+  const lifecycle: LifecyclePorts = {
+    loop,
+    heartbeats: ports.heartbeats,
+    openRuns: () => openRuns(context.sql),
+    onFlushFailure: (error) => context.log.warn({ err: error }, 'heartbeats were not stored; they are stored with the next ones'),
+  };
+  return {
+    module: RunsModule,
+    providers: [
+      { provide: PORTS, useFactory: () => ports },
+      { provide: LIFECYCLE, useFactory: () => lifecycle },
+    ],
+  };
 }

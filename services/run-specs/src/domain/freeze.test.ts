@@ -5,14 +5,13 @@ import { type FreezeInput, freezeRunSpec } from './freeze';
 const digest = (letter: string) => `sha256:${letter.repeat(64)}`;
 const runId = '0198b3a0-0000-7000-8000-000000000002';
 
-function input(
-  change: {
-    policy?: Record<string, unknown>;
-    body?: Record<string, unknown>;
-    revision?: Partial<KnownAgent['revision']>;
-    prices?: PriceTable;
-  } & Partial<FreezeInput> = {},
-): FreezeInput {
+interface Change extends Partial<Omit<FreezeInput, 'policy' | 'body' | 'prices'>> {
+  readonly policy?: Record<string, unknown>;
+  readonly body?: Record<string, unknown>;
+  readonly revision?: Partial<KnownAgent['revision']>;
+  readonly prices?: PriceTable;
+}
+function input(change: Change = {}): FreezeInput {
   const { policy, body, revision, prices, ...rest } = change;
   return {
     runId,
@@ -54,12 +53,12 @@ function input(
     ...rest,
   };
 }
-function frozen(change: Parameters<typeof input>[0] = {}): RunSpec {
+function frozen(change: Change = {}): RunSpec {
   const spec = freezeRunSpec(input(change));
   if (spec instanceof Problem) throw spec;
   return spec;
 }
-function refused(change: Parameters<typeof input>[0]): [string, string | undefined] {
+function refused(change: Change): [string, string | undefined] {
   const problem = freezeRunSpec(input(change));
   if (!(problem instanceof Problem)) throw new Error('expected a refusal');
   return [problem.code, problem.errors[0]?.pointer];

@@ -1,9 +1,9 @@
-import { type RecordedEvent, terminalStatuses } from '@fluidbox/contracts';
+import { type EventType, type RecordedEvent, runStream, terminalStatuses } from '@fluidbox/contracts';
 import type { LogFollower, SqlClient } from '@fluidbox/event-store';
-import type { RunLoop } from '../app/run-loop';
+import type { StreamLoop } from '@fluidbox/service-kit';
 
 /** What may give a run its next step. Live messages usually come first; this finds out what they missed. */
-const types = [
+const types: readonly EventType[] = [
   'session.created',
   'session.status_changed',
   'workspace.initialized',
@@ -15,13 +15,15 @@ const types = [
   'guard.tripped',
   'coverage.gap',
 ];
+/** What else a run may wait for, soon enough found out by its own timer when a message is lost. */
+export const wakingTypes: readonly EventType[] = [...types, 'approval.decided', 'budget.settled', 'budget.released'];
 
 const idOf = (event: RecordedEvent): string => event.stream.slice('run-'.length);
 const isEnd = (event: RecordedEvent): boolean =>
   event.type === 'session.status_changed' && (terminalStatuses as readonly unknown[]).includes(event.data.to);
 
 /** Fills `runs.open_runs`, where recovery starts, and wakes each run that moved. */
-export const openRunsFollower = (loop: Pick<RunLoop, 'wake'>): LogFollower => ({
+export const openRunsFollower = (loop: Pick<StreamLoop, 'wake'>): LogFollower => ({
   name: 'runs.open-runs',
   categories: ['run'],
   types,
@@ -33,7 +35,7 @@ export const openRunsFollower = (loop: Pick<RunLoop, 'wake'>): LogFollower => ({
       if (isEnd(event)) {
         await tx.query('delete from runs.open_runs where run_id = $1', [idOf(event)]);
         await tx.query('delete from runs.heartbeats where run_id = $1', [idOf(event)]);
-      } else loop.wake(idOf(event), event.org, event.seq);
+      } else loop.wake(runStream(idOf(event), event.org), event.seq);
     }
   },
 });

@@ -1,10 +1,11 @@
+import { runStream } from '@fluidbox/contracts';
+import type { StreamLoop } from '@fluidbox/service-kit';
 import type { Heartbeats } from './heartbeats';
-import type { RunLoop } from './run-loop';
 
 const flushEveryMs = 5_000;
 
 export interface LifecyclePorts {
-  readonly loop: RunLoop;
+  readonly loop: StreamLoop;
   readonly heartbeats: Heartbeats;
   readonly openRuns: () => Promise<readonly { runId: string; org: string }[]>;
   readonly onFlushFailure: (error: unknown) => void;
@@ -16,7 +17,7 @@ export function lifecycle(ports: LifecyclePorts): { start(): Promise<void>; stop
   const flush = (): Promise<void> => ports.heartbeats.flush().catch(ports.onFlushFailure);
   return {
     async start() {
-      for (const { runId, org } of await ports.openRuns()) ports.loop.wake(runId, org, Number.POSITIVE_INFINITY);
+      for (const { runId, org } of await ports.openRuns()) ports.loop.wake(runStream(runId, org), Number.POSITIVE_INFINITY);
       timer = setInterval(() => void flush(), flushEveryMs);
       timer.unref();
     },

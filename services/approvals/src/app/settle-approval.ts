@@ -1,0 +1,55 @@
+import {
+  approvalIdPattern,
+  type DecideApproval,
+  mendAgentValue,
+  type ParsedRequestOf,
+  Problem,
+  type ReplyOf,
+  runStream,
+  type StreamRef,
+} from '@fluidbox/contracts';
+import { runFold } from '@fluidbox/run-stream';
+import { type DecideContext, decideApproval } from '../domain/approval';
+import type { Ports } from './ports';
+
+/** Settled by the version of the run's stream: of two people who decide at once, one wins and the other is told how it was settled. */
+export async function settleApproval(
+  ports: Ports,
+  request: ParsedRequestOf<typeof DecideApproval>,
+): Promise<ReplyOf<typeof DecideApproval>> {
+  const { approval_id, principal, body } = request;
+  const [, runId, toolCallId] = approvalIdPattern.exec(approval_id) ?? [];
+  if (runId === undefined || toolCallId === undefined || principal.org !== request.org)
+    throw new Problem('not_found', 'there is no such approval');
+  const stream = runStream(runId, request.org);
+  const context = (): DecideContext => ({ approvalId: approval_id, principal, body, now: ports.clock.now().getTime() });
+  const editedDigest = body.decision === 'edit' ? await allowedEdit(ports, stream, toolCallId, body.input, context()) : undefined;
+  const result = await ports.ledger.decide(runFold, stream, (run) =>
+    decideApproval(run, { ...context(), ...(editedDigest === undefined ? {} : { editedDigest }) }),
+  );
+  // A refusal may come with events of its own (expired, refused); they are stored by now.
+  if (result instanceof Problem) throw result;
+  return { approval_id, ...result };
+}
+
+/** Digest of an edit that the gate does not deny; undefined when the decision fails anyway, for a reason that the decision itself tells. */
+async function allowedEdit(
+  ports: Ports,
+  stream: StreamRef,
+  toolCallId: string,
+  input: Record<string, unknown>,
+  context: DecideContext,
+): Promise<string | undefined> {
+  if (mendAgentValue(input).mended) {
+    const detail = 'must not contain NUL or lone surrogates';
+    throw new Problem('unprocessable', `/input: ${detail}`, { errors: [{ pointer: '/input', detail }] });
+  }
+  const { state } = await ports.ledger.state(runFold, stream, { fresh: true });
+  if (decideApproval(state, context).result instanceof Problem) return undefined;
+  const edit = await ports.evaluateEdit({ run_id: stream.id, org: stream.org, tool_call_id: toolCallId, input });
+  if (edit.verdict === 'deny')
+    throw new Problem('edit_denied', `the gate denies the edited input: ${edit.reason}; the approval stays pending`, {
+      extra: { reason: edit.reason },
+    });
+  return edit.edited_digest;
+}

@@ -1,0 +1,244 @@
+import {
+  type ApprovalOutcome,
+  type ApprovalScope,
+  type DecideApprovalBody,
+  type EventDraft,
+  type Principal,
+  Problem,
+  roleAtLeast,
+} from '@fluidbox/contracts';
+import { type ApprovalState, acceptsWork, type CallState, isTerminal, type RunState } from '@fluidbox/run-stream';
+
+/**
+ * One approval, from the stream of its run.
+ *
+ *   pending ──▶ approved | denied    by people: one denial settles it, approvals once as many different people as the policy asks have voted
+ *      ├──────▶ expired              by time; a decision that comes later is refused, whether or not anybody noticed the time before
+ *      └──────▶ refused              by the run, which accepts no work any more
+ *
+ * It is settled once, in one group with the decision on its call. Whoever comes second is told what was settled.
+ */
+export interface Settled {
+  readonly events: readonly EventDraft[];
+  readonly result: DecisionAnswer | Problem;
+}
+/** `pending`: the vote counts, more are needed. */
+export interface DecisionAnswer {
+  readonly decision: ApprovalOutcome | 'pending';
+  readonly votes: number;
+  readonly needed: number;
+}
+export interface DecideContext {
+  readonly approvalId: string;
+  readonly principal: Principal;
+  readonly body: DecideApprovalBody;
+  readonly now: number;
+  /** Digest of the edited input as the gate computed it, when the decision is an edit that the gate let pass. */
+  readonly editedDigest?: string;
+}
+
+interface Found {
+  readonly call: CallState;
+  readonly approval: ApprovalState;
+}
+
+export function findApproval(run: RunState, approvalId: string): Found | null {
+  for (const call of run.calls.values()) {
+    if (call.approval?.approvalId === approvalId) return { call, approval: call.approval };
+  }
+  return null;
+}
+
+/** The reasons for which this person may not decide this now, before anything is asked of the gate. Settling reasons come with events. */
+export function decideApproval(run: RunState, context: DecideContext): Settled {
+  const found = findApproval(run, context.approvalId);
+  if (found === null) return refuse(new Problem('not_found', 'there is no such approval'));
+  const { approval } = found;
+  const forbidden = whyForbidden(run, approval, context.principal);
+  if (forbidden !== null) return refuse(new Problem('forbidden', forbidden));
+  if (approval.settled !== null) return answerSettled(approval, context);
+  if (!acceptsWork(run)) return refuseForRun(run, found);
+  if (context.now >= approval.expiresAt) {
+    return {
+      events: settle(found, expired),
+      result: new Problem('approval_expired', `the approval expired at ${new Date(approval.expiresAt).toISOString()}`),
+    };
+  }
+  return vote(found, context);
+}
+
+/** What time and the run bring about: events that settle each pending approval that nobody can decide any more. */
+export function settleOverdue(run: RunState, now: number): readonly EventDraft[] {
+  if (isTerminal(run)) return [];
+  const working = acceptsWork(run);
+  return [...run.pendingApprovals.values()].flatMap((approval) => {
+    const found = findApproval(run, approval.approvalId);
+    if (found === null) return [];
+    if (!working) return settle(found, refused);
+    return now >= approval.expiresAt ? settle(found, expired) : [];
+  });
+}
+
+/** When the first pending approval expires; null when nothing is pending. */
+export function nextExpiry(run: RunState): number | null {
+  const times = [...run.pendingApprovals.values()].map((approval) => approval.expiresAt);
+  return times.length === 0 || isTerminal(run) ? null : Math.min(...times);
+}
+
+/** Approvers and admins decide; so does the member who started the run, unless the policy wants a second person. */
+function whyForbidden(run: RunState, approval: ApprovalState, principal: Principal): string | null {
+  const requester = principal.name === run.invokedBy;
+  if (requester && approval.excludeRequester) return 'the policy asks for somebody other than the one who started the run';
+  if (requester || roleAtLeast(principal.role, 'approver')) return null;
+  return 'only approvers, admins and the one who started the run may decide';
+}
+
+const refuse = (result: Problem): Settled => ({ events: [], result });
+
+/** The winner's own request, sent again, gets its answer again; everybody else learns what was settled and by whom. */
+function answerSettled(approval: ApprovalState, { principal, body }: DecideContext): Settled {
+  const { settled } = approval;
+  if (settled === null) return refuse(new Problem('internal', 'asked for the settlement of a pending approval'));
+  const wanted = {
+    decision: body.decision === 'deny' ? 'denied' : 'approved',
+    scope: body.decision === 'approve_session' ? 'session' : 'once',
+  };
+  const same =
+    settled.by === principal.name &&
+    settled.decision === wanted.decision &&
+    (settled.decision === 'denied' || settled.scope === wanted.scope);
+  if (same) return { events: [], result: { decision: settled.decision, votes: approval.votes.size, needed: approval.approvers } };
+  return refuse(
+    new Problem('approval_settled', `the approval was ${settled.decision} before`, {
+      extra: { decision: settled.decision, decided_by: settled.by, scope: settled.scope },
+    }),
+  );
+}
+
+function refuseForRun(run: RunState, found: Found): Settled {
+  const result = new Problem('approval_settled', 'the run accepts no work any more', {
+    extra: { decision: 'refused', decided_by: refused.by, scope: found.approval.scope },
+  });
+  return { events: isTerminal(run) ? [] : settle(found, refused), result };
+}
+
+function vote(found: Found, context: DecideContext): Settled {
+  const { approval } = found;
+  const { principal, body } = context;
+  const { decision } = body;
+  const voted: EventDraft = {
+    type: 'approval.voted',
+    actor: `principal:${principal.name}`,
+    data: { approval_id: approval.approvalId, tool_call_id: approval.toolCallId, decision, by: principal.name },
+  };
+  const needed = approval.approvers;
+  const several = needed > 1;
+  if (decision === 'edit' && several) {
+    return refuse(
+      new Problem(
+        'unprocessable',
+        '/decision: an approval that needs several people cannot be edited, they would approve different inputs',
+        { errors: [{ pointer: '/decision', detail: 'must be approve, approve_session or deny' }] },
+      ),
+    );
+  }
+  if (decision === 'deny') {
+    const events = [...(several ? [voted] : []), ...settle(found, { outcome: 'denied', by: principal.name, body })];
+    return { events, result: { decision: 'denied', votes: approval.votes.size + (several ? 1 : 0), needed } };
+  }
+  // A vote stands: the same person counts once, whatever they say the second time.
+  if (approval.votes.has(principal.name)) return { events: [], result: { decision: 'pending', votes: approval.votes.size, needed } };
+  const votes = approval.votes.size + 1;
+  if (votes < needed) return { events: [voted], result: { decision: 'pending', votes, needed } };
+  // A grant for the rest of the run needs every voter's word for it.
+  const session = decision === 'approve_session' && [...approval.votes.values()].every((earlier) => earlier === 'approve_session');
+  const approved = settle(found, {
+    outcome: 'approved',
+    by: principal.name,
+    body,
+    scope: session ? 'session' : 'once',
+    editedDigest: context.editedDigest,
+  });
+  return { events: [...(several ? [voted] : []), ...approved], result: { decision: 'approved', votes: several ? votes : 0, needed } };
+}
+
+interface Settlement {
+  readonly outcome: ApprovalOutcome;
+  readonly by: string;
+  readonly scope?: ApprovalScope;
+  readonly body?: DecideApprovalBody;
+  readonly editedDigest?: string | undefined;
+}
+const expired: Settlement = { outcome: 'expired', by: 'timeout' };
+const refused: Settlement = { outcome: 'refused', by: 'run_ended' };
+
+/** The group that settles: what happened to the approval, and what that means for its call. */
+function settle({ call, approval }: Found, settlement: Settlement): readonly EventDraft[] {
+  const { outcome, by, body, editedDigest } = settlement;
+  const actor = body === undefined ? 'service:approvals' : `principal:${by}`;
+  const edited = editedDigest === undefined ? {} : { edited_digest: editedDigest };
+  const comment = body?.comment ?? null;
+  return [
+    {
+      type: 'approval.decided',
+      actor,
+      data: {
+        approval_id: approval.approvalId,
+        tool_call_id: call.toolCallId,
+        decision: outcome,
+        scope: settlement.scope ?? 'once',
+        scope_key: approval.scopeKey,
+        decided_by: by,
+        ...edited,
+      },
+      content: { comment, edited_input: body?.decision === 'edit' ? body.input : null },
+    },
+    {
+      type: 'tool.decision',
+      actor: 'service:approvals',
+      data: {
+        tool_call_id: call.toolCallId,
+        tool: call.tool,
+        verdict: outcome === 'approved' ? 'allow' : 'deny',
+        source: outcome === 'refused' ? 'session_terminal' : 'approval',
+        input_digest: call.inputDigest,
+        code: codes[outcome],
+        original_verdict: 'ask',
+        approval_id: approval.approvalId,
+        ...edited,
+      },
+      content: { reason: reasonOf(outcome, by), message: messageOf(outcome, comment) },
+    },
+  ];
+}
+
+const codes = { approved: 'approved', denied: 'approval_denied', expired: 'approval_expired', refused: 'session_terminal' } as const;
+
+/** For people. */
+function reasonOf(outcome: ApprovalOutcome, by: string): string {
+  switch (outcome) {
+    case 'approved':
+      return `approved by ${by}`;
+    case 'denied':
+      return `denied by ${by}`;
+    case 'expired':
+      return 'nobody decided in time';
+    case 'refused':
+      return 'the run stopped accepting work while a person was asked';
+  }
+}
+
+/** For the agent. */
+function messageOf(outcome: ApprovalOutcome, comment: string | null): string {
+  const said = comment === null ? '' : `: ${comment}`;
+  switch (outcome) {
+    case 'approved':
+      return `a person approved this call${said}`;
+    case 'denied':
+      return `a person denied this call${said}`;
+    case 'expired':
+      return 'this call needed approval and nobody decided in time';
+    case 'refused':
+      return 'the run is ending; stop and report a result';
+  }
+}
