@@ -72,6 +72,7 @@ export const ImportPolicyBody = z.strictObject({
   summary: humanText(500).default('imported'),
   base_version: z.number().int().min(0).optional(),
 });
+export type ImportPolicyBody = z.infer<typeof ImportPolicyBody>;
 export const PolicyView = z.strictObject({
   name: Name,
   version: z.number().int(),

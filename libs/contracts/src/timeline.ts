@@ -358,7 +358,7 @@ export type EventData<T extends EventType> = z.infer<(typeof eventTypes)[T]['dat
 export type EventContent<T extends EventType> = (typeof eventTypes)[T] extends { content: infer C extends z.ZodType } ? z.infer<C> : never;
 export const isEventType = (type: string): type is EventType => Object.hasOwn(eventTypes, type);
 
-/** Where an event stands: `run-<uuid>`, `agent-<uuid>`, `policy-<name>`. */
+/** Where an event stands: `run-<uuid>`, `agent-<uuid>`, `policy-<uuid>`; the last two are UUIDv5 of organisation and name (a name may hold dots, a subject not). */
 export const streamCategories = ['run', 'agent', 'policy'] as const;
 export const StreamCategory = z.enum(streamCategories);
 export type StreamCategory = z.infer<typeof StreamCategory>;
@@ -367,6 +367,8 @@ export interface StreamRef {
   readonly id: string;
   readonly org: string;
 }
+/** The name as it stands in the ledger, in log messages and in the associated data of sealed content. */
+export const streamNameOf = (stream: Pick<StreamRef, 'category' | 'id'>): string => `${stream.category}-${stream.id}`;
 export const runStream = (runId: string, org: string): StreamRef => ({ category: 'run', id: runId, org });
 
 /** An event before it has a place in its stream. `actor`: `service:<name>`, `runner`, `model` or `principal:<name>`. */
