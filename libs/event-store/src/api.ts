@@ -54,17 +54,28 @@ export interface EventStore {
    * The second trip of a loser: locks the head, hands over what came after `after`, appends what `build` answers (null: nothing) and commits.
    * Every other append to the stream waits meanwhile, so `build` decides from what it is given and never appends.
    */
-  appendLocked(stream: StreamRef, after: number, build: (missed: readonly RecordedEvent[], version: number) => Promise<AppendGroup | null>): Promise<AppendResult | null>;
+  appendLocked(
+    stream: StreamRef,
+    after: number,
+    build: (missed: readonly RecordedEvent[], version: number) => Promise<AppendGroup | null>,
+  ): Promise<AppendResult | null>;
   /** Ledger events of one stream after `after`, ascending, at most `limit` (cap 1,000). */
   read(stream: StreamRef, options?: { after?: number; limit?: number }): Promise<readonly RecordedEvent[]>;
   /** With the hash of each row, for verification and the API. */
-  readWithHashes(stream: StreamRef, options?: { after?: number; limit?: number }): Promise<readonly (RecordedEvent & { hash: string; body: string })[]>;
+  readWithHashes(
+    stream: StreamRef,
+    options?: { after?: number; limit?: number },
+  ): Promise<readonly (RecordedEvent & { hash: string; body: string })[]>;
   /** Sealed content of events of one stream. */
   readContent(stream: StreamRef, seqs: readonly number[], keyClass: ContentClass): Promise<ReadonlyMap<number, Buffer>>;
   /** Global order. Never skips a late commit: stops before the oldest open writing transaction. */
   readAll(options: { after: number; limit: number; categories: readonly StreamCategory[] }): Promise<readonly RecordedEvent[]>;
   /** The same with the position up to which everything has been seen, events of other categories included. `blocked`: a transaction is still open, ask again soon. */
-  scan(options: { after: number; limit: number; categories: readonly StreamCategory[] }): Promise<{ events: readonly RecordedEvent[]; position: number; blocked: boolean }>;
+  scan(options: {
+    after: number;
+    limit: number;
+    categories: readonly StreamCategory[];
+  }): Promise<{ events: readonly RecordedEvent[]; position: number; blocked: boolean }>;
   head(stream: StreamRef): Promise<{ version: number; hash: string; generation: number; closed: boolean } | null>;
   wrappedKeys(stream: string): Promise<WrappedRunKeys | null>;
   /** Content-addressed documents: checked against their digest on read. */
@@ -101,7 +112,11 @@ export interface Ledger {
    */
   decide<S, R>(fold: Fold<S>, stream: StreamRef, decide: (state: S, version: number) => Decision<R> | Promise<Decision<R>>): Promise<R>;
   /** Facts: appended at any version. `generation` fences them. Answers null when the stream is closed. */
-  record(stream: StreamRef, events: readonly EventDraft[], options?: { generation?: number }): Promise<{ firstSeq: number; lastSeq: number } | null>;
+  record(
+    stream: StreamRef,
+    events: readonly EventDraft[],
+    options?: { generation?: number },
+  ): Promise<{ firstSeq: number; lastSeq: number } | null>;
   /** The folded state at the head as this process knows it; `fresh` reads to the head in Postgres first. */
   state<S>(fold: Fold<S>, stream: StreamRef, options?: { fresh?: boolean }): Promise<{ state: S; version: number }>;
   /** Batches of other processes, from the bus: applied to the cached folds. A jump makes the next use read the range. */
@@ -122,13 +137,21 @@ export interface LogFollower {
   handle(events: readonly RecordedEvent[], tx: SqlClient): Promise<void>;
 }
 export interface SqlClient {
-  query<Row extends object = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<{ rows: Row[]; rowCount: number }>;
+  query<Row extends object = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ rows: Row[]; rowCount: number }>;
 }
 
 /** Sealed files named (run, sha256). Folder implementation now, object store later. */
 export interface BlobStore {
   /** Streams plain bytes in, seals them in chunks with the run's `rest` key; answers digest and size of the plain bytes. */
-  put(runId: string, key: Buffer, source: AsyncIterable<Buffer>, options?: { bytesMax?: number }): Promise<{ sha256: string; bytes: number }>;
+  put(
+    runId: string,
+    key: Buffer,
+    source: AsyncIterable<Buffer>,
+    options?: { bytesMax?: number },
+  ): Promise<{ sha256: string; bytes: number }>;
   open(runId: string, key: Buffer, sha256: string): AsyncIterable<Buffer>;
   has(runId: string, sha256: string): Promise<boolean>;
   remove(runId: string): Promise<void>;
@@ -138,10 +161,7 @@ export interface BlobStore {
  * Brings a database to the schema of this version: advisory lock, checksums, one transaction per migration; doing it again changes nothing.
  * One login role per service, its password set to the one given each time. Run by `up` and `fluidbox migrate`, as superuser.
  */
-export type Migrate = (options: {
-  readonly databaseUrl: string;
-  readonly passwords: Readonly<Record<ServiceName, string>>;
-}) => Promise<{
+export type Migrate = (options: { readonly databaseUrl: string; readonly passwords: Readonly<Record<ServiceName, string>> }) => Promise<{
   /** Names of the migrations that were applied now. */
   readonly applied: readonly string[];
   /** The login role of each service. */

@@ -1,0 +1,45 @@
+import {
+  LedgerBody,
+  type LogEvent,
+  type LogMessage,
+  logMessageBytesMax,
+  type RecordedEvent,
+  type StreamRef,
+  streamNameOf,
+} from '@fluidbox/contracts';
+
+/** An event as readers see it. The body was checked before it was stored; an unknown newer type keeps its data. */
+export const recordedOf = (seq: number, globalPosition: number, body: LedgerBody): RecordedEvent => ({
+  seq,
+  globalPosition,
+  eventId: body.event_id,
+  org: body.org,
+  stream: body.stream,
+  type: body.type,
+  version: body.version,
+  actor: body.actor,
+  occurredAt: body.occurred_at,
+  data: body.data,
+});
+
+/** From another process: parsed, because it did not come out of our own table. */
+export const recordedOfLog = (event: LogEvent): RecordedEvent =>
+  recordedOf(event.seq, event.globalPosition, LedgerBody.parse(JSON.parse(event.body)));
+
+/** The batch as the bus carries it: with its events while they are small, else only their range. */
+export function logMessageOf(stream: StreamRef, generation: number, events: readonly LogEvent[]): LogMessage {
+  const first = events[0];
+  const last = events.at(-1);
+  if (first === undefined || last === undefined) throw new Error('a log message needs at least one event');
+  const bytes = events.reduce((sum, event) => sum + Buffer.byteLength(event.body), 0);
+  return {
+    stream: streamNameOf(stream),
+    category: stream.category,
+    org: stream.org,
+    id: stream.id,
+    firstSeq: first.seq,
+    lastSeq: last.seq,
+    generation,
+    events: bytes > logMessageBytesMax ? null : events,
+  };
+}

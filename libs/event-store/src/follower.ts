@@ -1,0 +1,257 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RecordedEvent } from '@fluidbox/contracts';
+import type pg from 'pg';
+import type { EventStore, LogFollower, SqlClient } from './api';
+import { failureOf } from './postgres/errors';
+
+export interface FollowerOptions {
+  /** The service's own role: positions and effects are written with it. */
+  readonly pool: pg.Pool;
+  readonly follower: LogFollower;
+  readonly store: Pick<EventStore, 'scan'>;
+  /** Told of every failed try and of every event that is given up. */
+  readonly onProblem: (
+    message: string,
+    detail: { readonly follower: string; readonly position: number; readonly tries: number; readonly error: unknown },
+  ) => void;
+  readonly batchMax?: number;
+  readonly idleMs?: number;
+  readonly triesMax?: number;
+  readonly retryDelayMs?: (tries: number) => number;
+}
+export interface RunningFollower {
+  /** There may be something new: a log message came, the bus reconnected. */
+  wake(): void;
+  /** Resolves when everything that was committed before the call has been handled (or parked). */
+  caughtUp(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const advisoryClass = 0x666f6c;
+const standbyMs = 5_000;
+const blockedMs = 25;
+
+/**
+ * Reads the global order from the follower's position, hands events over and moves the position in the transaction of their effect.
+ * One process at a time works for a name (a session lock); the others stand by and take over when it goes. A transaction is opened only when the handler
+ * writes through `tx`, so a handler with effects elsewhere holds nothing open while it works; such effects happen at least once.
+ * Reads at start, when woken, and every 30 s.
+ */
+export function startFollower(options: FollowerOptions): RunningFollower {
+  const loop = new FollowerLoop(options);
+  const done = loop.run();
+  return {
+    wake: () => loop.wake(),
+    caughtUp: () => loop.caughtUp(),
+    stop: async () => {
+      loop.stop();
+      await done;
+    },
+  };
+}
+
+class FollowerLoop {
+  #stopped = false;
+  #woken = true;
+  #wakeUp: (() => void) | null = null;
+  #position = 0;
+  #tries = 0;
+  readonly #waiting: (() => void)[] = [];
+  #round = 0;
+
+  constructor(private readonly options: FollowerOptions) {}
+
+  wake(): void {
+    this.#woken = true;
+    this.#wakeUp?.();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.wake();
+  }
+
+  caughtUp(): Promise<void> {
+    return new Promise((resolve) => {
+      // The round that runs now may have read before the call.
+      const needed = this.#round + 1;
+      const check = (): void => {
+        if (this.#round > needed || this.#stopped) resolve();
+        else this.#waiting.push(check);
+      };
+      this.#waiting.push(check);
+      this.wake();
+    });
+  }
+
+  async run(): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        await this.#session();
+      } catch (error) {
+        this.#problem('the database session of the follower ended; it starts again', error);
+        await this.#backOff(3);
+      }
+    }
+    for (const check of this.#waiting.splice(0)) check();
+  }
+
+  /** One session holds the lock of the name for as long as its connection lives. */
+  async #session(): Promise<void> {
+    const client = await this.options.pool.connect();
+    let lost = false;
+    const onError = (): void => {
+      lost = true;
+      this.wake();
+    };
+    client.on('error', onError);
+    try {
+      while (!this.#stopped && !(await this.#lock(client))) await this.#sleep(standbyMs);
+      if (this.#stopped) return;
+      this.#position = await this.#storedPosition(client);
+      while (!this.#stopped && !lost) await this.#readOn(client);
+    } finally {
+      client.off('error', onError);
+      // Destroyed, not pooled: the lock goes with the connection.
+      client.release(true);
+    }
+  }
+
+  async #lock(client: pg.PoolClient): Promise<boolean> {
+    const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1, hashtext($2)) as held', [
+      advisoryClass,
+      this.options.follower.name,
+    ]);
+    return rows[0]?.held === true;
+  }
+
+  async #storedPosition(client: pg.PoolClient): Promise<number> {
+    const { name } = this.options.follower;
+    await client.query('insert into ledger.positions (name) values ($1) on conflict do nothing', [name]);
+    const { rows } = await client.query<{ position: string }>('select position from ledger.positions where name = $1', [name]);
+    return Number(rows[0]?.position ?? 0);
+  }
+
+  async #readOn(client: pg.PoolClient): Promise<void> {
+    this.#woken = false;
+    const page = await this.options.store.scan({
+      after: this.#position,
+      limit: this.options.batchMax ?? 500,
+      categories: this.options.follower.categories,
+    });
+    const { types } = this.options.follower;
+    const events = types === undefined ? page.events : page.events.filter((event) => types.includes(event.type));
+    if (page.position > this.#position) await this.#handle(client, events, page.position);
+    if (page.blocked) return void (await this.#sleep(blockedMs));
+    if (page.position > this.#position || page.events.length > 0) return;
+    this.#round += 1;
+    for (const check of this.#waiting.splice(0)) check();
+    if (!this.#woken) await this.#sleep(this.options.idleMs ?? 30_000);
+  }
+
+  /** The whole page; when that fails, event by event, so that one bad event holds up nobody for long and is found. */
+  async #handle(client: pg.PoolClient, events: readonly RecordedEvent[], position: number): Promise<void> {
+    try {
+      await this.#apply(client, events, position);
+      return;
+    } catch (error) {
+      if (failureOf(error) === 'retry') throw error;
+      this.#problem('a page failed; its events are tried one by one', error);
+    }
+    for (const event of events) {
+      if (this.#stopped) return;
+      await this.#handleOne(client, event);
+    }
+    if (!this.#stopped) await this.#apply(client, [], position);
+  }
+
+  async #handleOne(client: pg.PoolClient, event: RecordedEvent): Promise<void> {
+    const triesMax = this.options.triesMax ?? 10;
+    for (this.#tries = 1; !this.#stopped; this.#tries += 1) {
+      try {
+        await this.#apply(client, [event], event.globalPosition);
+        return;
+      } catch (error) {
+        if (failureOf(error) === 'retry') throw error;
+        this.#problem(this.#tries < triesMax ? 'an event failed' : 'an event is parked', error);
+        if (this.#tries >= triesMax) return this.#park(client, event, error);
+        await this.#backOff(this.#tries);
+      }
+    }
+  }
+
+  async #apply(client: pg.PoolClient, events: readonly RecordedEvent[], position: number): Promise<void> {
+    const tx = new LazyTransaction(client);
+    try {
+      if (events.length > 0) await this.options.follower.handle(events, tx);
+      await tx.query('update ledger.positions set position = $2, updated_at = now() where name = $1 and position < $2', [
+        this.options.follower.name,
+        position,
+      ]);
+      await tx.commit();
+      this.#position = position;
+    } catch (error) {
+      await tx.rollback();
+      throw error;
+    }
+  }
+
+  async #park(client: pg.PoolClient, event: RecordedEvent, error: unknown): Promise<void> {
+    const tx = new LazyTransaction(client);
+    await tx.query(
+      `insert into ledger.parked (name, global_position, reason, tries) values ($1, $2, $3, $4)
+       on conflict (name, global_position) do update set reason = excluded.reason, tries = excluded.tries, at = now()`,
+      [this.options.follower.name, event.globalPosition, error instanceof Error ? error.message : String(error), this.#tries],
+    );
+    await tx.query('update ledger.positions set position = $2, updated_at = now() where name = $1', [
+      this.options.follower.name,
+      event.globalPosition,
+    ]);
+    await tx.commit();
+    this.#position = event.globalPosition;
+  }
+
+  #problem(message: string, error: unknown): void {
+    this.options.onProblem(message, { follower: this.options.follower.name, position: this.#position, tries: this.#tries, error });
+  }
+
+  /** Ends early when woken. */
+  async #sleep(ms: number): Promise<void> {
+    const timer = new AbortController();
+    this.#wakeUp = () => timer.abort();
+    if (this.#stopped) timer.abort();
+    await delay(ms, undefined, { signal: timer.signal }).catch(() => undefined);
+    this.#wakeUp = null;
+  }
+
+  /** Ends early only when stopped: news from the log must not use up the tries of an event that needs time. */
+  async #backOff(tries: number): Promise<void> {
+    const until = performance.now() + (this.options.retryDelayMs?.(tries) ?? Math.min(5_000, 50 * 2 ** tries));
+    while (!this.#stopped && performance.now() < until) await this.#sleep(Math.max(1, until - performance.now()));
+  }
+}
+
+/** Begins with its first statement: a handler that writes nothing here holds no transaction open while it works elsewhere. */
+class LazyTransaction implements SqlClient {
+  #begun = false;
+
+  constructor(private readonly client: pg.PoolClient) {}
+
+  async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<{ rows: Row[]; rowCount: number }> {
+    if (!this.#begun) {
+      this.#begun = true;
+      await this.client.query('begin');
+    }
+    const { rows, rowCount } = await this.client.query<Row & pg.QueryResultRow>(text, [...values]);
+    return { rows, rowCount: rowCount ?? 0 };
+  }
+
+  async commit(): Promise<void> {
+    if (this.#begun) await this.client.query('commit');
+  }
+
+  async rollback(): Promise<void> {
+    // A lost connection has rolled back by itself; the session ends with it.
+    if (this.#begun) await this.client.query('rollback').catch(() => undefined);
+  }
+}

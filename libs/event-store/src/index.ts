@@ -1,0 +1,15 @@
+export type * from './api';
+export { blobChunkBytes, FolderBlobStore } from './blobs/folder-blob-store';
+export { mayAppend } from './domain/appenders';
+export { type ChainCheck, type ChainedEvent, chainHash, genesisHash, verifyChain } from './domain/chain';
+export { documentDigest } from './domain/document-digest';
+export { logMessageOf, recordedOf, recordedOfLog } from './domain/recorded';
+export { type FollowerOptions, type RunningFollower, startFollower } from './follower';
+export { createKekKeyring } from './keyring';
+export { createLedger, type LedgerOptions } from './ledger/create-ledger';
+export { createMemoryStore } from './memory/memory-store';
+export { assertSchemaVersion, type MigrateOptions, type Migration, migrate, migrations } from './postgres/migrate';
+export { createPostgresStore, type PostgresStoreOptions } from './postgres/postgres-store';
+export { serviceRole } from './postgres/roles';
+export { contentAad, type PrepareContext, prepareEvent } from './prepare';
+export { schemaForTests, testServiceUrl } from './test-schema';

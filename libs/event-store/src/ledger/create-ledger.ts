@@ -1,0 +1,161 @@
+import { type EventDraft, Problem, type RecordedEvent, type ServiceName, type StreamRef, streamNameOf } from '@fluidbox/contracts';
+import type { Keyring, RunKeys } from '@fluidbox/seal';
+import type { AppendGroup, AppendResult, Clock, Decision, EventStore, Fold, Ids, Ledger } from '../api';
+import { mayAppend } from '../domain/appenders';
+import { documentDigest } from '../domain/document-digest';
+import { contentAad, prepareEvent } from '../prepare';
+import { FoldCache } from './fold-cache';
+import { OneAtATime } from './one-at-a-time';
+
+export interface LedgerOptions {
+  readonly store: EventStore;
+  readonly keyring: Keyring;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly service: ServiceName;
+  /** Folded streams kept in memory. Default 5,000. */
+  readonly streamsMax?: number;
+}
+
+const pageSize = 1_000;
+
+export function createLedger(options: LedgerOptions): Ledger {
+  const { store, keyring, clock, ids, service } = options;
+  const cache = new FoldCache(options.streamsMax ?? 5_000);
+  // Two decisions of this process on one stream would only lose against each other.
+  const turns = new OneAtATime();
+
+  const reads = new OneAtATime();
+
+  const readToHead = async <S>(fold: Fold<S>, stream: StreamRef): Promise<{ state: S; version: number }> => {
+    const name = streamNameOf(stream);
+    for (;;) {
+      let read = cache.readAfter(name, fold);
+      if (read === 0) cache.start(name, fold);
+      const heard = cache.heard(name);
+      for (let more = true; more; ) {
+        const page = await store.read(stream, { after: read, limit: pageSize });
+        cache.apply(name, page);
+        read += page.length;
+        more = page.length === pageSize;
+      }
+      cache.caughtUp(name, heard);
+      const folded = cache.get(name, fold);
+      // Not there only when the log spoke of more meanwhile, or when very many other streams pushed it out.
+      if (folded !== null) return folded;
+    }
+  };
+  const catchUp = <S>(fold: Fold<S>, stream: StreamRef) => reads.run(streamNameOf(stream), () => readToHead(fold, stream));
+  const current = async <S>(fold: Fold<S>, stream: StreamRef): Promise<{ state: S; version: number }> =>
+    cache.get(streamNameOf(stream), fold) ?? (await catchUp(fold, stream));
+
+  const prepare = async (stream: StreamRef, drafts: readonly EventDraft[], created?: RunKeys) => {
+    for (const { type } of drafts) {
+      if (!mayAppend(service, type)) throw new Problem('internal', `${service} is not an appender of ${type}`);
+    }
+    const needsKeys = drafts.some((draft) => draft.content !== undefined || draft.projection !== undefined);
+    const keys = created ?? (needsKeys ? await keyring.keysOf(streamNameOf(stream)) : null);
+    return drafts.map((draft) => prepareEvent(draft, { stream, keys, clock, ids }));
+  };
+  const groupOf = async <R>(stream: StreamRef, decision: Decision<R>, expected: number): Promise<AppendGroup> => ({
+    stream,
+    expected,
+    events: await prepare(stream, decision.events, decision.createKeys?.keys),
+    ...(decision.closes === undefined ? {} : { closes: decision.closes }),
+    ...(decision.setGeneration === undefined ? {} : { setGeneration: decision.setGeneration }),
+    ...(decision.createKeys === undefined ? {} : { keys: decision.createKeys.wrapped }),
+    ...(decision.documents === undefined
+      ? {}
+      : { documents: decision.documents.map((bytes) => ({ digest: documentDigest(bytes), bytes })) }),
+    ...(decision.accounts === undefined ? {} : { accounts: decision.accounts }),
+  });
+
+  const decide: Ledger['decide'] = (fold, stream, decideOn) => turns.run(streamNameOf(stream), () => decideInTurn(fold, stream, decideOn));
+
+  const decideInTurn = async <S, R>(
+    fold: Fold<S>,
+    stream: StreamRef,
+    decideOn: (state: S, version: number) => Decision<R> | Promise<Decision<R>>,
+  ): Promise<R> => {
+    const name = streamNameOf(stream);
+    const { state, version } = await current(fold, stream);
+    const first = await decideOn(state, version);
+    if (first.events.length === 0) return first.result;
+    const [answer] = await store.append([await groupOf(stream, first, version)]);
+    if (answer === undefined) throw new Error('the store gave no answer');
+    if (answer.ok || answer.reason !== 'conflict') return settled(name, answer, first);
+    cache.apply(name, answer.missed);
+    return decideUnderLock(fold, stream, decideOn);
+  };
+
+  /** The loser's second trip. Nothing can come between, so it ends. */
+  const decideUnderLock = async <S, R>(
+    fold: Fold<S>,
+    stream: StreamRef,
+    decideOn: (state: S, version: number) => Decision<R> | Promise<Decision<R>>,
+  ): Promise<R> => {
+    const name = streamNameOf(stream);
+    const known = await current(fold, stream);
+    let decision: Decision<R> | null = null;
+    const answer = await store.appendLocked(stream, known.version, async (missed, version) => {
+      cache.apply(name, missed);
+      const { state } = await current(fold, stream);
+      decision = await decideOn(state, version);
+      return decision.events.length === 0 ? null : groupOf(stream, decision, version);
+    });
+    const made = decision as Decision<R> | null;
+    if (made === null) throw new Error(`nothing was decided on ${name}`);
+    return answer === null ? made.result : settled(name, answer, made);
+  };
+
+  const settled = <R>(name: string, answer: AppendResult, decision: Decision<R>): R => {
+    if (answer.ok) {
+      cache.apply(name, answer.events);
+      return decision.result;
+    }
+    throw refusal(name, answer.reason);
+  };
+
+  return {
+    store,
+    keyring,
+    decide,
+    record: async (stream, drafts, fence) => {
+      const name = streamNameOf(stream);
+      const events = await prepare(stream, drafts);
+      const [answer] = await store.append([
+        { stream, events, expected: 'any', ...(fence?.generation === undefined ? {} : { generation: fence.generation }) },
+      ]);
+      if (answer === undefined) throw new Error('the store gave no answer');
+      if (answer.ok) {
+        cache.apply(name, answer.events);
+        return { firstSeq: answer.firstSeq, lastSeq: answer.lastSeq };
+      }
+      if (answer.reason === 'closed') return null;
+      throw refusal(name, answer.reason);
+    },
+    state: async (fold, stream, read) => (read?.fresh === true ? catchUp(fold, stream) : current(fold, stream)),
+    apply: (message) => cache.applyMessage(message),
+    content: async (stream, seq, keyClass) => {
+      const sealed = (await store.readContent(stream, [seq], keyClass)).get(seq);
+      const event: RecordedEvent | undefined = (await store.read(stream, { after: seq - 1, limit: 1 }))[0];
+      if (sealed === undefined || event === undefined) return null;
+      const name = streamNameOf(stream);
+      const plain = (await keyring.keysOf(name)).open(keyClass, sealed, contentAad(stream.org, name, keyClass, event.eventId));
+      return plain === null ? null : JSON.parse(plain.toString('utf8'));
+    },
+  };
+}
+
+function refusal(stream: string, reason: 'conflict' | 'closed' | 'stale_lease' | 'over_account'): Problem {
+  switch (reason) {
+    case 'closed':
+      return new Problem('run_not_active', `${stream} has ended; nothing can be added to it`);
+    case 'stale_lease':
+      return new Problem('stale_lease', `${stream} has a newer generation`);
+    case 'over_account':
+      return new Problem('budget_exhausted', `an account of ${stream} has no room for this`);
+    case 'conflict':
+      return new Problem('conflict', `${stream} has changed; ask again`);
+  }
+}

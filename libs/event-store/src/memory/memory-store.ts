@@ -1,0 +1,179 @@
+import { type LogMessage, Problem, type RecordedEvent, type StreamRef, streamNameOf } from '@fluidbox/contracts';
+import type { ContentClass, WrappedRunKeys } from '@fluidbox/seal';
+import type { AppendGroup, AppendResult, EventStore } from '../api';
+import { refusalOf } from '../domain/append-rules';
+import { chainHash, genesisHash } from '../domain/chain';
+import { checkGroup } from '../domain/check-group';
+import { documentDigest } from '../domain/document-digest';
+import { logMessageOf, recordedOf } from '../domain/recorded';
+
+interface StoredEvent {
+  readonly recorded: RecordedEvent;
+  readonly body: string;
+  readonly hash: Buffer;
+  readonly category: StreamRef['category'];
+  readonly content: Readonly<Partial<Record<ContentClass, Buffer>>>;
+}
+interface Stream {
+  readonly org: string;
+  readonly events: StoredEvent[];
+  generation: number;
+  closed: boolean;
+}
+
+/** The rules of the ledger without a database, for tests of services. Same suite as the Postgres store. */
+export function createMemoryStore(): EventStore {
+  const streams = new Map<string, Stream>();
+  const all: StoredEvent[] = [];
+  const byId = new Map<string, StoredEvent>();
+  const keys = new Map<string, WrappedRunKeys>();
+  const documents = new Map<string, Buffer>();
+  const accounts = new Map<string, { reserved: number; spent: number }>();
+  const listeners: ((message: LogMessage) => void)[] = [];
+  const locks = new Map<string, Promise<unknown>>();
+
+  const empty = (stream: StreamRef): Stream => ({ org: stream.org, events: [], generation: 0, closed: false });
+  const find = (stream: StreamRef): Stream | undefined => {
+    const found = streams.get(streamNameOf(stream));
+    return found?.org === stream.org ? found : undefined;
+  };
+  const recordedAfter = (stream: StreamRef, after: number, limit = 1_000) =>
+    (find(stream)?.events ?? []).slice(after, after + Math.min(limit, 1_000));
+
+  const store = (group: AppendGroup): AppendResult => {
+    const name = streamNameOf(group.stream);
+    const known = streams.get(name);
+    if (known !== undefined && known.org !== group.stream.org)
+      throw new Problem('not_found', `stream ${name} is not one of organisation ${group.stream.org}`);
+    const stream = known ?? empty(group.stream);
+    const earlier = group.events.map((event) => byId.get(event.eventId));
+    const first = earlier[0]?.recorded;
+    const last = earlier.at(-1)?.recorded;
+    if (first !== undefined && last !== undefined)
+      return {
+        ok: true,
+        firstSeq: first.seq,
+        lastSeq: last.seq,
+        events: earlier.flatMap((event) => (event === undefined ? [] : [event.recorded])),
+      };
+    const refusal = refusalOf({ seq: stream.events.length, generation: stream.generation, closed: stream.closed }, group);
+    if (refusal === 'conflict') {
+      return {
+        ok: false,
+        reason: 'conflict',
+        missed: stream.events.slice(group.expected === 'any' ? 0 : group.expected).map((event) => event.recorded),
+        version: stream.events.length,
+      };
+    }
+    if (refusal !== null) return { ok: false, reason: refusal };
+    for (const change of group.accounts ?? []) {
+      const account = accounts.get(`${change.scope} ${change.period}`) ?? { reserved: 0, spent: 0 };
+      accounts.set(`${change.scope} ${change.period}`, {
+        reserved: account.reserved + change.reserve,
+        spent: account.spent + change.settle,
+      });
+    }
+    if (group.setGeneration !== undefined) stream.generation = group.setGeneration;
+    if (group.keys !== undefined) keys.set(name, group.keys);
+    for (const document of group.documents ?? []) documents.set(document.digest, document.bytes);
+    const stored = group.events.map((event) => {
+      const seq = stream.events.length + 1;
+      const row: StoredEvent = {
+        recorded: recordedOf(seq, all.length + 1, event.ledger.body()),
+        body: event.ledger.bytes().toString('utf8'),
+        hash: chainHash(stream.events.at(-1)?.hash ?? genesisHash, seq, event.ledger.digest()),
+        category: group.stream.category,
+        content: event.content,
+      };
+      stream.events.push(row);
+      all.push(row);
+      byId.set(event.eventId, row);
+      return row;
+    });
+    stream.closed = group.closes === true;
+    streams.set(name, stream);
+    const message = logMessageOf(
+      group.stream,
+      stream.generation,
+      stored.map((row) => ({ seq: row.recorded.seq, globalPosition: row.recorded.globalPosition, body: row.body })),
+    );
+    for (const listener of listeners) listener(message);
+    return { ok: true, firstSeq: message.firstSeq, lastSeq: message.lastSeq, events: stored.map((row) => row.recorded) };
+  };
+  /** One at a time per stream, so that a locked append can wait for its caller. */
+  const exclusively = async <T>(stream: StreamRef, work: () => Promise<T> | T): Promise<T> => {
+    const name = streamNameOf(stream);
+    const turn = (locks.get(name) ?? Promise.resolve()).then(work);
+    const settled = turn.then(
+      () => undefined,
+      () => undefined,
+    );
+    locks.set(name, settled);
+    return turn;
+  };
+
+  return {
+    append: async (groups) => {
+      for (const group of groups) checkGroup(group);
+      return Promise.all(groups.map((group) => exclusively(group.stream, () => store(group))));
+    },
+    appendLocked: (stream, after, build) =>
+      exclusively(stream, async () => {
+        const current = find(stream);
+        const group = await build(
+          (current?.events ?? []).slice(after).map((event) => event.recorded),
+          current?.events.length ?? 0,
+        );
+        if (group === null) return null;
+        checkGroup(group);
+        return store(group);
+      }),
+    read: async (stream, options) => recordedAfter(stream, options?.after ?? 0, options?.limit).map((event) => event.recorded),
+    readWithHashes: async (stream, options) =>
+      recordedAfter(stream, options?.after ?? 0, options?.limit).map((event) => ({
+        ...event.recorded,
+        hash: event.hash.toString('hex'),
+        body: event.body,
+      })),
+    readContent: async (stream, seqs, keyClass) => {
+      const found = new Map<number, Buffer>();
+      for (const seq of seqs) {
+        const sealed = find(stream)?.events[seq - 1]?.content[keyClass];
+        if (sealed !== undefined) found.set(seq, sealed);
+      }
+      return found;
+    },
+    readAll: async ({ after, limit, categories }) =>
+      all
+        .slice(after)
+        .filter((event) => categories.includes(event.category))
+        .slice(0, limit)
+        .map((event) => event.recorded),
+    scan: async ({ after, limit, categories }) => {
+      const page = all.slice(after, after + limit);
+      return {
+        events: page.filter((event) => categories.includes(event.category)).map((event) => event.recorded),
+        position: after + page.length,
+        blocked: false,
+      };
+    },
+    head: async (stream) => {
+      const found = find(stream);
+      const last = found?.events.at(-1);
+      return found === undefined || last === undefined
+        ? null
+        : { version: found.events.length, hash: last.hash.toString('hex'), generation: found.generation, closed: found.closed };
+    },
+    wrappedKeys: async (stream) => keys.get(stream) ?? null,
+    document: async (digest) => documents.get(digest) ?? null,
+    putDocument: async (bytes) => {
+      const digest = documentDigest(bytes);
+      documents.set(digest, bytes);
+      return digest;
+    },
+    onCommitted: (listener) => {
+      listeners.push(listener);
+    },
+    close: async () => undefined,
+  };
+}

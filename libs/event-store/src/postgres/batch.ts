@@ -1,0 +1,195 @@
+import { streamNameOf } from '@fluidbox/contracts';
+import type { AccountChange, AppendGroup } from '../api';
+
+/** What one stream gets in a batch: one group, or facts that are fenced alike. */
+export interface Unit {
+  readonly stream: string;
+  readonly groups: readonly AppendGroup[];
+}
+export interface UnitOutcome {
+  readonly status: string;
+  readonly version: number;
+  readonly generation: number;
+  readonly positions: readonly number[];
+}
+
+const retentionDays = { projection: 90, rest: 30 } as const;
+const contentClasses = ['projection', 'rest'] as const;
+const rawDigest = (digest: string): Buffer => Buffer.from(digest.slice('sha256:'.length), 'hex');
+
+/** Values that travel as one block of bytes with offsets. */
+class Block {
+  readonly starts: number[] = [];
+  readonly lengths: number[] = [];
+  readonly #parts: Buffer[] = [];
+  #end = 0;
+  add(bytes: Buffer): void {
+    this.starts.push(this.#end);
+    this.lengths.push(bytes.length);
+    this.#parts.push(bytes);
+    this.#end += bytes.length;
+  }
+  bytes(): Buffer {
+    return Buffer.concat(this.#parts, this.#end);
+  }
+}
+
+// Named: parsed and planned once per connection.
+const appendStatement = {
+  name: 'ledger-append-batch',
+  text: `select * from ledger.append_batch(${Array.from({ length: 38 }, (_, i) => `$${i + 1}`).join(', ')})`,
+};
+
+/** Units must come in byte order of their streams: that is the order in which every appender locks. */
+export function appendQuery(units: readonly Unit[], mayCreate: boolean): { name: string; text: string; values: unknown[] } {
+  const unit = {
+    streams: [] as string[],
+    orgs: [] as string[],
+    categories: [] as string[],
+    expected: [] as (number | null)[],
+    generations: [] as (number | null)[],
+    setGenerations: [] as (number | null)[],
+    closes: [] as boolean[],
+    firsts: [] as number[],
+    counts: [] as number[],
+  };
+  const event = {
+    units: [] as number[],
+    ids: [] as string[],
+    types: [] as string[],
+    versions: [] as number[],
+    occurred: [] as string[],
+    actors: [] as string[],
+  };
+  const bodies = new Block();
+  const digests = new Block();
+  const content = { events: [] as number[], classes: [] as string[], days: [] as (number | null)[] };
+  const contents = new Block();
+  const keys = {
+    units: [] as number[],
+    projections: [] as (Buffer | null)[],
+    rests: [] as (Buffer | null)[],
+    salts: [] as (Buffer | null)[],
+  };
+  const documents = { units: [] as number[], digests: [] as Buffer[], bytes: [] as Buffer[] };
+  const accounts = {
+    units: [] as number[],
+    scopes: [] as string[],
+    periods: [] as string[],
+    reserves: [] as number[],
+    settles: [] as number[],
+  };
+
+  units.forEach(({ stream, groups }, index) => {
+    const ord = index + 1;
+    const lead = groups[0];
+    if (lead === undefined) return;
+    unit.streams.push(stream);
+    unit.orgs.push(lead.stream.org);
+    unit.categories.push(lead.stream.category);
+    unit.expected.push(lead.expected === 'any' ? null : lead.expected);
+    unit.generations.push(lead.generation ?? null);
+    unit.setGenerations.push(lead.setGeneration ?? null);
+    unit.closes.push(lead.closes === true);
+    unit.firsts.push(event.ids.length);
+    unit.counts.push(groups.reduce((sum, group) => sum + group.events.length, 0));
+    for (const group of groups) {
+      for (const prepared of group.events) {
+        const body = prepared.ledger.body();
+        for (const keyClass of contentClasses) {
+          const sealed = prepared.content[keyClass];
+          if (sealed === undefined) continue;
+          content.events.push(event.ids.length);
+          content.classes.push(keyClass);
+          // An agent's system prompt lives as long as the agent.
+          content.days.push(group.stream.category === 'run' ? retentionDays[keyClass] : null);
+          contents.add(sealed);
+        }
+        event.units.push(ord);
+        event.ids.push(prepared.eventId);
+        event.types.push(body.type);
+        event.versions.push(body.version);
+        event.occurred.push(body.occurred_at);
+        event.actors.push(body.actor);
+        bodies.add(prepared.ledger.bytes());
+        digests.add(prepared.ledger.digest());
+      }
+      for (const document of group.documents ?? []) {
+        documents.units.push(ord);
+        documents.digests.push(rawDigest(document.digest));
+        documents.bytes.push(document.bytes);
+      }
+      for (const change of mergedAccounts(group.accounts ?? [])) {
+        accounts.units.push(ord);
+        accounts.scopes.push(change.scope);
+        accounts.periods.push(change.period);
+        accounts.reserves.push(change.reserve);
+        accounts.settles.push(change.settle);
+      }
+      if (group.keys !== undefined) {
+        keys.units.push(ord);
+        keys.projections.push(group.keys.projection);
+        keys.rests.push(group.keys.rest);
+        keys.salts.push(group.keys.salt);
+      }
+    }
+  });
+  return {
+    ...appendStatement,
+    values: [
+      mayCreate,
+      ...Object.values(unit),
+      ...Object.values(event),
+      bodies.starts,
+      bodies.lengths,
+      bodies.bytes(),
+      digests.bytes(),
+      ...Object.values(content),
+      contents.starts,
+      contents.lengths,
+      contents.bytes(),
+      ...Object.values(keys),
+      ...Object.values(documents),
+      ...Object.values(accounts),
+    ],
+  };
+}
+
+/** One change per account: an UPDATE takes only one of several joined rows. */
+function mergedAccounts(changes: readonly AccountChange[]): AccountChange[] {
+  const merged = new Map<string, AccountChange>();
+  for (const change of changes) {
+    const key = JSON.stringify([change.scope, change.period]);
+    const known = merged.get(key);
+    merged.set(
+      key,
+      known === undefined ? change : { ...known, reserve: known.reserve + change.reserve, settle: known.settle + change.settle },
+    );
+  }
+  return [...merged.values()];
+}
+
+export interface UnitRow {
+  readonly unit: number;
+  readonly status: string;
+  readonly version: string;
+  readonly generation: number;
+  readonly positions: readonly string[] | null;
+}
+export const outcomeOf = (row: UnitRow): UnitOutcome => ({
+  status: row.status,
+  version: Number(row.version),
+  generation: row.generation,
+  positions: (row.positions ?? []).map(Number),
+});
+
+/** Byte order of ASCII names, the same as the database's collation "C". */
+export const inStreamOrder = (a: { readonly stream: string }, b: { readonly stream: string }): number =>
+  a.stream < b.stream ? -1 : a.stream > b.stream ? 1 : 0;
+
+export const groupBytes = (group: AppendGroup): number =>
+  group.events.reduce(
+    (sum, event) => sum + event.ledger.bytes().length + (event.content.projection?.length ?? 0) + (event.content.rest?.length ?? 0),
+    0,
+  ) + (group.documents ?? []).reduce((sum, document) => sum + document.bytes.length, 0);
+export const streamOf = (group: AppendGroup): string => streamNameOf(group.stream);

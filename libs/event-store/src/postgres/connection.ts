@@ -1,0 +1,35 @@
+import pg from 'pg';
+
+/** One session, opened when it is needed and opened again after it broke: the appender never waits for a busy pool. */
+export class Connection {
+  #client: pg.Client | null = null;
+  #closed = false;
+
+  constructor(private readonly config: pg.ClientConfig) {}
+
+  async query<Row extends object>(query: { name?: string; text: string; values?: unknown[] }): Promise<{ rows: Row[] }> {
+    const client = await this.#open();
+    return client.query<Row & pg.QueryResultRow>(query);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const client = this.#client;
+    this.#client = null;
+    await client?.end();
+  }
+
+  async #open(): Promise<pg.Client> {
+    if (this.#client !== null) return this.#client;
+    if (this.#closed) throw new Error('Client was closed');
+    const client = new pg.Client(this.config);
+    const forget = (): void => {
+      if (this.#client === client) this.#client = null;
+    };
+    client.on('error', forget);
+    client.on('end', forget);
+    await client.connect();
+    this.#client = client;
+    return client;
+  }
+}

@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type LogMessage, Problem, type RecordedEvent, type StreamRef, streamNameOf } from '@fluidbox/contracts';
+import type pg from 'pg';
+import type { AppendGroup, AppendResult, EventStore } from '../api';
+import { checkGroup } from '../domain/check-group';
+import { logMessageOf } from '../domain/recorded';
+import { storedEvents, storedResult } from './appender';
+import { appendQuery, outcomeOf, type UnitRow } from './batch';
+import { failureOf, unavailable } from './errors';
+import { pageMax, type Reader } from './reader';
+import { inTransaction } from './transaction';
+
+export interface LockedAppendContext {
+  readonly pool: pg.Pool;
+  readonly reader: Reader;
+  readonly publish: (message: LogMessage) => void;
+  readonly retryMs: number;
+}
+interface Locked {
+  readonly result: AppendResult | null;
+  readonly message: LogMessage | null;
+}
+
+/**
+ * Lock the head, read the delta, decide, append, commit. When the connection breaks nobody knows whether the commit arrived: before it decides
+ * again it looks for the events of its last try, so that a decision is never refused because of itself.
+ */
+export async function lockedAppend(
+  context: LockedAppendContext,
+  stream: StreamRef,
+  after: number,
+  build: Parameters<EventStore['appendLocked']>[2],
+): Promise<AppendResult | null> {
+  const until = performance.now() + context.retryMs;
+  let tried: AppendGroup | null = null;
+  const remember: typeof build = async (missed, version) => {
+    tried = await build(missed, version);
+    return tried;
+  };
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const earlier = tried === null ? null : await storedEarlier(context.reader, tried);
+      if (earlier !== null) return earlier;
+      const { result, message } = await inTransaction(context.pool, (client) =>
+        decideUnderLock(context.reader, client, stream, after, remember),
+      );
+      if (message !== null) context.publish(message);
+      return result;
+    } catch (error) {
+      if (failureOf(error) !== 'retry') throw error;
+      if (performance.now() > until) throw unavailable('append', error);
+      await delay(Math.min(1_000, 10 * 2 ** tries));
+    }
+  }
+}
+
+const storedEarlier = async (reader: Reader, group: AppendGroup): Promise<AppendResult | null> =>
+  storedResult(group, await reader.byIds(group.events.map((event) => event.eventId)));
+
+async function decideUnderLock(
+  reader: Reader,
+  client: pg.PoolClient,
+  stream: StreamRef,
+  after: number,
+  build: Parameters<EventStore['appendLocked']>[2],
+): Promise<Locked> {
+  const name = streamNameOf(stream);
+  const { rows } = await client.query<{ seq: string }>('select seq from ledger.stream_heads where stream = $1 and org_id = $2 for update', [
+    name,
+    stream.org,
+  ]);
+  const version = Number(rows[0]?.seq ?? 0);
+  const group = await build(await delta(reader, client, stream, after, version), version);
+  if (group === null) return { result: null, message: null };
+  checkGroup(group);
+  if (streamNameOf(group.stream) !== name)
+    throw new Problem('internal', `the lock is on ${name}, the group is for ${streamNameOf(group.stream)}`);
+  const appended = await client.query<UnitRow>(appendQuery([{ stream: name, groups: [group] }], version === 0));
+  const row = appended.rows[0];
+  if (row === undefined) throw new Error(`no outcome for ${name}`);
+  const outcome = outcomeOf(row);
+  if (outcome.status !== 'ok') return { result: await reader.refusal(group, outcome), message: null };
+  const stored = storedEvents([group], outcome);
+  return {
+    result: { ok: true, firstSeq: outcome.version + 1, lastSeq: outcome.version + stored.recorded.length, events: stored.recorded },
+    message: logMessageOf(stream, outcome.generation, stored.log),
+  };
+}
+
+async function delta(reader: Reader, client: pg.PoolClient, stream: StreamRef, after: number, version: number): Promise<RecordedEvent[]> {
+  const missed: RecordedEvent[] = [];
+  while (after + missed.length < version) {
+    const page = await reader.read(stream, after + missed.length, pageMax, client);
+    if (page.length === 0) break;
+    missed.push(...page);
+  }
+  return missed;
+}

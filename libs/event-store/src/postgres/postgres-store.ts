@@ -1,0 +1,79 @@
+import type { LogMessage } from '@fluidbox/contracts';
+import pg from 'pg';
+import type { EventStore, SqlClient } from '../api';
+import { defaultLimits, type QueueLimits } from './append-queue';
+import { GroupCommitAppender } from './appender';
+import { Connection } from './connection';
+import { GlobalOrder, type Page, type PageOptions } from './global-order';
+import { lockedAppend } from './locked-append';
+import { pageMax, Reader, type RunAs } from './reader';
+import { inOrganisation } from './transaction';
+
+export type PostgresStoreOptions = ({ readonly url: string } | { readonly pool: pg.Pool }) & {
+  /** Connections for reading; appends have their own. Default 8. */
+  readonly poolSize?: number;
+  /** For a role under row-level security (gateway): every read names its organisation. */
+  readonly rowSecurity?: boolean;
+  readonly limits?: Partial<QueueLimits>;
+  /** How long callers wait for a database that does not answer; then Problem `unavailable`. Default 30 s. */
+  readonly retryMs?: number;
+};
+
+/** Locked appends hold up the stream's other writers, and each holds a connection: few at a time. */
+const lockedAppendsMax = 2;
+
+/** The ledger in Postgres. The pool is used for reading; the appender and the locked appends have their own connections. */
+export function createPostgresStore(options: PostgresStoreOptions): EventStore {
+  const ownsPool = 'url' in options;
+  const pool = ownsPool ? new pg.Pool({ connectionString: options.url, max: options.poolSize ?? 8 }) : options.pool;
+  // A lost idle connection is replaced by the pool at its next use.
+  if (ownsPool) pool.on('error', () => undefined);
+  const config: pg.ClientConfig = ownsPool ? { connectionString: options.url } : pool.options;
+  const retryMs = options.retryMs ?? 30_000;
+  const listeners: ((message: LogMessage) => void)[] = [];
+  const publish = (message: LogMessage): void => {
+    for (const listener of listeners) listener(message);
+  };
+  const runAs: RunAs = options.rowSecurity === true ? (org, work) => inOrganisation(pool, org, work) : (_org, work) => work(pool);
+  const reader = new Reader(pool, runAs);
+  const lockedPool = new pg.Pool({ ...config, max: lockedAppendsMax });
+  lockedPool.on('error', () => undefined);
+  const connection = new Connection(config);
+  const appender = new GroupCommitAppender({ limits: { ...defaultLimits, ...options.limits }, retryMs, connection, reader, publish });
+  const order = new GlobalOrder();
+  const asSql: SqlClient = {
+    query: async <Row extends object>(text: string, values: readonly unknown[] = []) => {
+      const result = await pool.query<Row & pg.QueryResultRow>(text, [...values]);
+      return { rows: result.rows, rowCount: result.rowCount ?? 0 };
+    },
+  };
+  const scan = (page: PageOptions): Promise<Page> => order.page(asSql, { ...page, limit: Math.min(page.limit, pageMax) });
+
+  return {
+    append: async (groups) => appender.append(groups),
+    appendLocked: (stream, after, build) => lockedAppend({ pool: lockedPool, reader, publish, retryMs }, stream, after, build),
+    read: (stream, page) => reader.read(stream, page?.after ?? 0, page?.limit ?? pageMax),
+    readWithHashes: (stream, page) => reader.readWithHashes(stream, page?.after ?? 0, page?.limit ?? pageMax),
+    readContent: (stream, seqs, keyClass) => reader.readContent(stream, seqs, keyClass),
+    readAll: async ({ after, limit, categories }) => {
+      // Pages may hold nothing of these categories: go on until there is something or the end.
+      for (let at = after; ; ) {
+        const page = await scan({ after: at, limit, categories });
+        if (page.events.length > 0 || page.position === at || page.blocked) return page.events;
+        at = page.position;
+      }
+    },
+    scan,
+    head: (stream) => reader.head(stream),
+    wrappedKeys: (stream) => reader.wrappedKeys(stream),
+    document: (digest) => reader.document(digest),
+    putDocument: (bytes) => reader.putDocument(bytes),
+    onCommitted: (listener) => {
+      listeners.push(listener);
+    },
+    close: async () => {
+      await appender.close();
+      await Promise.all([connection.close(), lockedPool.end(), ownsPool ? pool.end() : undefined]);
+    },
+  };
+}

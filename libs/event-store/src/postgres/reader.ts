@@ -1,0 +1,149 @@
+import { type LedgerBody, Problem, type RecordedEvent, type StreamRef, streamNameOf } from '@fluidbox/contracts';
+import type { ContentClass, WrappedRunKeys } from '@fluidbox/seal';
+import type pg from 'pg';
+import type { AppendGroup, AppendResult } from '../api';
+import { documentDigest } from '../domain/document-digest';
+import { recordedOf } from '../domain/recorded';
+import { storedResult } from './appender';
+import type { UnitOutcome } from './batch';
+
+export const pageMax = 1_000;
+const missedMax = 50_000;
+
+interface EventRow {
+  readonly seq: string;
+  readonly global_position: string;
+  readonly body: Buffer;
+  readonly hash: Buffer;
+}
+const recordedRow = (row: Pick<EventRow, 'seq' | 'global_position' | 'body'>): RecordedEvent =>
+  recordedOf(Number(row.seq), Number(row.global_position), JSON.parse(row.body.toString('utf8')) as LedgerBody);
+
+/** Runs statements either directly or, for a role under row-level security, in a transaction that names the organisation. */
+export type RunAs = <T>(org: string, work: (client: pg.Pool | pg.ClientBase) => Promise<T>) => Promise<T>;
+
+export class Reader {
+  constructor(
+    private readonly pool: pg.Pool,
+    private readonly runAs: RunAs,
+  ) {}
+
+  /** `within`: a client whose transaction must see what it has locked. */
+  async read(stream: StreamRef, after: number, limit: number, within?: pg.ClientBase): Promise<RecordedEvent[]> {
+    return (await this.#rows(stream, after, limit, within)).map(recordedRow);
+  }
+
+  async readWithHashes(stream: StreamRef, after: number, limit: number): Promise<(RecordedEvent & { hash: string; body: string })[]> {
+    return (await this.#rows(stream, after, limit)).map((row) => ({
+      ...recordedRow(row),
+      hash: row.hash.toString('hex'),
+      body: row.body.toString('utf8'),
+    }));
+  }
+
+  async #rows(stream: StreamRef, after: number, limit: number, within?: pg.ClientBase): Promise<EventRow[]> {
+    const query = {
+      name: 'ledger-read',
+      text: 'select seq, global_position, body, hash from ledger.events where stream = $1 and org_id = $2 and seq > $3 order by seq limit $4',
+      values: [streamNameOf(stream), stream.org, after, Math.min(limit, pageMax)],
+    };
+    const { rows } =
+      within === undefined ? await this.runAs(stream.org, (client) => client.query<EventRow>(query)) : await within.query<EventRow>(query);
+    return rows;
+  }
+
+  async readContent(stream: StreamRef, seqs: readonly number[], keyClass: ContentClass): Promise<Map<number, Buffer>> {
+    const { rows } = await this.runAs(stream.org, (client) =>
+      client.query<{ seq: string; sealed: Buffer }>(
+        'select seq, sealed from ledger.content where stream = $1 and org_id = $2 and class = $3 and seq = any ($4)',
+        [streamNameOf(stream), stream.org, keyClass, seqs],
+      ),
+    );
+    return new Map(rows.map((row) => [Number(row.seq), row.sealed]));
+  }
+
+  async head(stream: StreamRef): Promise<{ version: number; hash: string; generation: number; closed: boolean } | null> {
+    const { rows } = await this.runAs(stream.org, (client) =>
+      client.query<{ seq: string; hash: Buffer; generation: number; closed: boolean }>({
+        name: 'ledger-head',
+        text: 'select seq, hash, generation, closed from ledger.stream_heads where stream = $1 and org_id = $2 and seq > 0',
+        values: [streamNameOf(stream), stream.org],
+      }),
+    );
+    const row = rows[0];
+    return row === undefined
+      ? null
+      : { version: Number(row.seq), hash: row.hash.toString('hex'), generation: row.generation, closed: row.closed };
+  }
+
+  async wrappedKeys(stream: string): Promise<WrappedRunKeys | null> {
+    const { rows } = await this.pool.query<{ projection: Buffer | null; rest: Buffer | null; salt: Buffer | null }>({
+      name: 'ledger-keys',
+      text: 'select projection, rest, salt from ledger.run_keys where stream = $1',
+      values: [stream],
+    });
+    return rows[0] ?? null;
+  }
+
+  async document(digest: string): Promise<Buffer | null> {
+    const { rows } = await this.pool.query<{ bytes: Buffer }>('select bytes from ledger.documents where digest = $1', [
+      Buffer.from(digest.replace('sha256:', ''), 'hex'),
+    ]);
+    const bytes = rows[0]?.bytes;
+    if (bytes === undefined) return null;
+    const actual = documentDigest(bytes);
+    if (actual !== digest)
+      throw new Problem('internal', `document ${digest} has the digest ${actual}: the database was changed behind the ledger`);
+    return bytes;
+  }
+
+  async putDocument(bytes: Buffer): Promise<string> {
+    const digest = documentDigest(bytes);
+    await this.pool.query('insert into ledger.documents (digest, bytes) values ($1, $2) on conflict do nothing', [
+      Buffer.from(digest.slice('sha256:'.length), 'hex'),
+      bytes,
+    ]);
+    return digest;
+  }
+
+  async byIds(eventIds: readonly string[]): Promise<Map<string, RecordedEvent>> {
+    const { rows } = await this.pool.query<EventRow>('select seq, global_position, body from ledger.events where event_id = any ($1)', [
+      eventIds,
+    ]);
+    return new Map(rows.map(recordedRow).map((event) => [event.eventId, event]));
+  }
+
+  /** What a group that was left out of its batch is answered. If its events are there, an earlier try had stored it. */
+  async refusal(group: AppendGroup, outcome: UnitOutcome): Promise<AppendResult> {
+    if (outcome.status === 'foreign')
+      throw new Problem('not_found', `stream ${streamNameOf(group.stream)} is not one of organisation ${group.stream.org}`);
+    if (outcome.status === 'conflict') {
+      const missed = await this.#missed(group, outcome.version);
+      return (
+        storedResult(group, new Map(missed.map((event) => [event.eventId, event]))) ?? {
+          ok: false,
+          reason: 'conflict',
+          missed,
+          version: outcome.version,
+        }
+      );
+    }
+    const stored = storedResult(group, await this.byIds(group.events.map((event) => event.eventId)));
+    if (stored !== null) return stored;
+    if (outcome.status === 'closed' || outcome.status === 'stale_lease' || outcome.status === 'over_account')
+      return { ok: false, reason: outcome.status };
+    throw new Error(`unknown outcome ${outcome.status}`);
+  }
+
+  async #missed(group: AppendGroup, version: number): Promise<RecordedEvent[]> {
+    const missed: RecordedEvent[] = [];
+    let at = group.expected === 'any' ? 0 : group.expected;
+    while (at < version && missed.length < missedMax) {
+      const page = await this.read(group.stream, at, pageMax);
+      if (page.length === 0) break;
+      missed.push(...page);
+      at += page.length;
+    }
+    return missed;
+  }
+}

@@ -1,0 +1,120 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ServiceName, serviceNames } from '@fluidbox/contracts';
+import pg from 'pg';
+
+type Grants = Readonly<Record<string, string>>;
+
+const appends: Grants = {
+  'ledger.events': 'select, insert',
+  'ledger.content': 'select, insert',
+  'ledger.documents': 'select, insert',
+  'ledger.run_keys': 'select, insert',
+  'ledger.stream_heads': 'select, insert, update',
+  'ledger.budget_accounts': 'select, insert, update',
+  'ledger.checkpoints': 'select',
+  'ledger.artifacts': 'select',
+};
+const follows: Grants = { 'ledger.positions': 'select, insert, update', 'ledger.parked': 'select, insert, update, delete' };
+const reads: Grants = {
+  'ledger.events': 'select',
+  'ledger.stream_heads': 'select',
+  'ledger.documents': 'select',
+  'ledger.checkpoints': 'select',
+  'ledger.artifacts': 'select',
+};
+const everything = 'select, insert, update, delete';
+
+/**
+ * What each service may do, and nothing more. Nobody may change or delete an event. `runs` alone destroys keys; the scheduler, which holds no
+ * key-encryption key, cannot even read wrapped ones.
+ */
+export const serviceGrants: Readonly<Record<ServiceName, Grants>> = {
+  runs: { ...appends, ...follows, 'ledger.run_keys': 'select, insert, update', 'runs.*': everything },
+  'run-specs': { ...appends, ...follows },
+  gate: { ...appends, ...follows },
+  approvals: { ...appends, ...follows, 'approvals.*': everything },
+  'llm-facade': { ...appends, ...follows },
+  scheduler: { ...appends, ...follows, 'ledger.run_keys': 'insert', 'ledger.artifacts': 'select, insert', 'scheduler.*': everything },
+  projector: { ...reads, ...follows, 'ledger.checkpoints': 'select, insert', 'read.*': `${everything}, truncate` },
+  'runner-gateway': { ...reads },
+  gateway: { ...reads, 'ledger.content': 'select', 'ledger.run_keys': 'select', 'gateway.*': everything, 'read.*': 'select' },
+};
+
+/** Bound to one organisation at a time by row-level security. */
+const boundToOrganisation: readonly ServiceName[] = ['gateway'];
+/** How long a forgotten transaction can hold back the readers of the global order. */
+const idleInTransaction = '5s';
+
+export const defaultRolePrefix = 'fluidbox_';
+export const serviceRole = (service: ServiceName, prefix = defaultRolePrefix): string => `${prefix}${service.replaceAll('-', '_')}`;
+
+/** Makes or brings up to date one login per service. Answers its name. */
+export async function grantServices(
+  client: pg.Client,
+  passwords: Readonly<Record<ServiceName, string>>,
+  prefix: string,
+): Promise<Record<ServiceName, string>> {
+  const roles = serviceNames.map((name) => [name, serviceRole(name, prefix)] as const);
+  for (const [name, role] of roles) {
+    const quoted = pg.escapeIdentifier(role);
+    await untilUndisturbed(() => client.query(loginStatement(quoted, role, passwords[name])));
+    await client.query(grantStatements(name, quoted));
+    await addPolicies(client, name, role);
+  }
+  return Object.fromEntries(roles) as Record<ServiceName, string>;
+}
+
+const loginStatement = (role: string, literal: string, password: string): string => `
+  do $$ begin
+    if not exists (select from pg_roles where rolname = ${pg.escapeLiteral(literal)}) then create role ${role} login; end if;
+  end $$;
+  alter role ${role} with login nosuperuser nocreatedb nocreaterole noinherit password ${pg.escapeLiteral(password)};
+  alter role ${role} set idle_in_transaction_session_timeout = '${idleInTransaction}';`;
+
+function grantStatements(name: ServiceName, role: string): string {
+  const grants = serviceGrants[name];
+  const schemas = new Set(['ledger', ...Object.keys(grants).map((table) => table.split('.')[0] ?? '')]);
+  return [
+    ...[...schemas].map((schema) => `grant usage on schema ${schema} to ${role}`),
+    `revoke all on all tables in schema ledger from ${role}`,
+    `grant select on ledger.schema_migrations to ${role}`,
+    ...Object.entries(grants).map(([table, privileges]) =>
+      table.endsWith('.*')
+        ? `grant ${privileges} on all tables in schema ${table.slice(0, -2)} to ${role}`
+        : `grant ${privileges} on ${table} to ${role}`,
+    ),
+  ].join(';\n');
+}
+
+/** An append batch mixes organisations, so writers see and insert all rows; a bound role sees those of the organisation its transaction names. */
+async function addPolicies(client: pg.Client, name: ServiceName, roleName: string): Promise<void> {
+  const bound = boundToOrganisation.includes(name);
+  const { rows } = await client.query<{ schema: string; table: string }>(
+    `select n.nspname as schema, c.relname as table from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where c.relrowsecurity and has_table_privilege($1, c.oid, 'select, insert')
+       and not exists (select from pg_policies p where p.schemaname = n.nspname and p.tablename = c.relname and p.policyname = $2)`,
+    [roleName, roleName],
+  );
+  const role = pg.escapeIdentifier(roleName);
+  for (const { schema, table } of rows) {
+    const rule = bound
+      ? `for select to ${role} using (org_id = current_setting('fluidbox.org', true))`
+      : `to ${role} using (true) with check (true)`;
+    await client.query(`create policy ${role} on ${schema}.${table} ${rule}`);
+  }
+}
+
+/** Roles are shared by all databases of a cluster, and the advisory lock is not: another migration may change them at the same moment. */
+async function untilUndisturbed(work: () => Promise<unknown>): Promise<void> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      const code = error instanceof pg.DatabaseError ? error.code : undefined;
+      const disturbed = code === '23505' || code === '42710' || code === 'XX000' || code === '40001';
+      if (!disturbed || tries >= 20) throw error;
+      await delay(10 + tries * 10);
+    }
+  }
+}
