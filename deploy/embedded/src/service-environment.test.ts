@@ -1,5 +1,6 @@
 import { environmentVariables, type ServiceName, serviceNames } from '@fluidbox/contracts';
 import { homeLayout } from './layout';
+import { toolsBin } from './nats-binary';
 import { secretFiles } from './secrets';
 import { allInOneEnvironment, type DeploymentFacts, serviceEnvironment, variablesOf } from './service-environment';
 
@@ -40,7 +41,7 @@ describe('environment of a service', () => {
     for (const environment of [...serviceNames.map((name) => serviceEnvironment(name, facts)), allInOneEnvironment(facts)]) {
       expect(environment).not.toHaveProperty('ANTHROPIC_API_KEY');
       expect(environment).not.toHaveProperty('UNRELATED');
-      expect(environment.PATH).toBe('/usr/bin');
+      expect(environment.PATH).toBe(`${toolsBin}:/usr/bin`);
     }
     expect(serviceEnvironment('llm-facade', facts).FLUIDBOX_ANTHROPIC_KEY_FILE).toBe('/srv/home/secrets/anthropic-key');
   });

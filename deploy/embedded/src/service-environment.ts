@@ -1,5 +1,7 @@
+import path from 'node:path';
 import { type EnvironmentVariable, environmentVariables, type ServiceName } from '@fluidbox/contracts';
 import type { HomeLayout } from './layout';
+import { toolsBin } from './nats-binary';
 import type { SecretFiles } from './secrets';
 
 export interface Ports {
@@ -48,7 +50,7 @@ export const variablesOf: Readonly<Record<ServiceName, readonly EnvironmentVaria
 const everyService: readonly EnvironmentVariable[] = ['FLUIDBOX_SECRETS_FILE', 'FLUIDBOX_HOME', 'FLUIDBOX_LOG_LEVEL'];
 
 /** What a process needs to run at all, and to reach the network through whatever the machine has for that. */
-const systemVariables = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'HOME'];
+const systemVariables = ['LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'HOME'];
 const networkVariables = [
   'NODE_EXTRA_CA_CERTS',
   'SSL_CERT_FILE',
@@ -98,15 +100,29 @@ function allValues(facts: DeploymentFacts): Environment {
   };
 }
 
+/** Programs the set-up unpacked come before those of the system, also when we were not started through npm. */
+const searchPath = (caller: Environment): string => {
+  const rest = (caller.PATH ?? '/usr/bin:/bin').split(path.delimiter).filter((dir) => dir !== toolsBin);
+  return [toolsBin, ...rest].join(path.delimiter);
+};
+
 /** Environment of one service's own process: its files and nobody else's, nothing else of ours. */
 export function serviceEnvironment(service: ServiceName, facts: DeploymentFacts): Record<string, string> {
   const values = { ...allValues(facts), FLUIDBOX_SECRETS_FILE: facts.secrets.service(service) };
   const network = reachOut.includes(service) ? networkVariables : [];
-  return { ...pick(facts.caller, [...systemVariables, ...network]), ...pick(values, [...everyService, ...variablesOf[service]]) };
+  return {
+    PATH: searchPath(facts.caller),
+    ...pick(facts.caller, [...systemVariables, ...network]),
+    ...pick(values, [...everyService, ...variablesOf[service]]),
+  };
 }
 
 /** Environment of all services in one process. */
 export function allInOneEnvironment(facts: DeploymentFacts): Record<string, string> {
   const values = { ...allValues(facts), FLUIDBOX_SECRETS_DIR: facts.secrets.dir, FLUIDBOX_SECRETS_FILE: undefined };
-  return { ...pick(facts.caller, [...systemVariables, ...networkVariables]), ...pick(values, Object.keys(values)) };
+  return {
+    PATH: searchPath(facts.caller),
+    ...pick(facts.caller, [...systemVariables, ...networkVariables]),
+    ...pick(values, Object.keys(values)),
+  };
 }

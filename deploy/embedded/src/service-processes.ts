@@ -30,12 +30,16 @@ function untilReady(child: ManagedChild, logFile: string): Promise<void> {
   });
 }
 
-async function startService(name: ServiceName, facts: DeploymentFacts): Promise<ManagedChild> {
+/** The program of a service. */
+export type EntryOf = (name: ServiceName) => readonly string[];
+const builtEntry: EntryOf = (name) => [path.join(repositoryRoot, 'services', name, 'dist/main.js')];
+
+async function startService(name: ServiceName, facts: DeploymentFacts, entryOf: EntryOf): Promise<ManagedChild> {
   const logFile = path.join(facts.layout.logs, `${name}.log`);
   const child = await startChild({
     name,
     command: process.execPath,
-    args: [path.join(repositoryRoot, 'services', name, 'dist/main.js')],
+    args: entryOf(name),
     cwd: facts.layout.home,
     env: serviceEnvironment(name, facts),
     logFile,
@@ -70,10 +74,11 @@ export async function startServiceProcesses(
   facts: DeploymentFacts,
   onChange: () => void,
   say: (text: string) => void,
+  entryOf: EntryOf = builtEntry,
 ): Promise<RunningServices> {
   const started = await Promise.allSettled(
     serviceNames.map(async (name) => {
-      const start = () => startService(name, facts);
+      const start = () => startService(name, facts, entryOf);
       return supervise({ name, first: await start(), start, onRestart: onChange, say });
     }),
   );

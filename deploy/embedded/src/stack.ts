@@ -14,7 +14,7 @@ import { endPostgresOrphan, type RunningPostgres, startPostgres } from './postgr
 import { choosePorts, deploymentId } from './remembered';
 import { ensureSecrets, keepProviderKey, type SecretFiles, type ServicePasswords, servicePasswords, writeServiceSecrets } from './secrets';
 import type { DeploymentFacts, Environment, Ports } from './service-environment';
-import { endServiceOrphans, type RunningServices, startServiceProcesses } from './service-processes';
+import { type EntryOf, endServiceOrphans, type RunningServices, startServiceProcesses } from './service-processes';
 import { type Supervised, supervise } from './supervise';
 import { answersHealth, removeUpFile, writeUpFile } from './up-file';
 
@@ -26,6 +26,8 @@ export interface StackOptions {
   readonly migrate: Migrate;
   /** Instead of services/all-in-one. */
   readonly startInProcess?: StartInProcess;
+  /** Instead of services/<name>. */
+  readonly entryOf?: EntryOf;
   readonly environment: Environment;
   /** Try 8787 to 8789 first: for a stack that stays, not for one that lives as long as a command. */
   readonly preferWellKnownPorts?: boolean;
@@ -145,7 +147,7 @@ async function startParts(options: StackOptions, layout: HomeLayout, undo: Undo)
   say(options.mode === 'processes' ? 'starting the services, each as its own process' : 'starting the services');
   const services =
     options.mode === 'processes'
-      ? await startServiceProcesses(facts, () => announce(), say)
+      ? await startServiceProcesses(facts, () => announce(), say, options.entryOf)
       : await (options.startInProcess ?? startAllInOne)(facts);
   undo.add(services.stop);
   const startedAt = new Date().toISOString();

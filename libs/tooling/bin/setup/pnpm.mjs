@@ -22,7 +22,8 @@ const homeIsWritable = () => {
 /** Environment for npm and pnpm: caches move into the clone when the home folder is out of reach. */
 export function packageEnvironment() {
   // `npm run -s` hands its silence down, and a failure would be silent too.
-  const { npm_config_loglevel: _, ...env } = process.env;
+  const { npm_config_loglevel: _, ...inherited } = process.env;
+  const env = { ...inherited, npm_config_update_notifier: 'false' };
   return homeIsWritable() ? env : { ...env, HOME: toolsDir, npm_config_cache: path.join(toolsDir, 'npm-cache') };
 }
 
