@@ -41,6 +41,7 @@ export const runFiles = (runDir: string) => ({
   workspace: path.join(runDir, 'workspace'),
   base: path.join(runDir, 'base.git'),
   manifest: path.join(runDir, 'base.json'),
+  source: path.join(runDir, 'source.git'),
   supervisor: path.join(runDir, 'supervisor.json'),
   supervisorLog: path.join(runDir, 'supervisor.log'),
   lease: path.join(runDir, 'lease.json'),

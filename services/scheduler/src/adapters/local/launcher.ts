@@ -15,7 +15,7 @@ exec "$@"`;
  * As root only, in a mount namespace of its own: binds every source into a small tmpfs that the run's uid can reach, because the run's
  * folder may lie in a folder of mode 0700. The agent then sees these paths, not the host's, in its mount table.
  */
-const stageSources = `
+export const stageSources = `
 set -e
 stage=$1; shift
 mount -t tmpfs -o mode=0755,size=1m,nosuid,nodev tmpfs "$stage"

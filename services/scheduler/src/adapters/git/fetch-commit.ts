@@ -1,0 +1,119 @@
+import { lookup } from 'node:dns/promises';
+import fs from 'node:fs';
+import { type GitSource, isBelow, isPrivateAddress, pickRef, type RemoteRef, refuseCloneUrl } from '../../domain/workspace-source';
+import { makeBareRepository } from './base-repository';
+import { type GitOptions, runGit } from './git-runner';
+
+export interface FetchSettings {
+  /** Real paths below which a local repository may lie. */
+  readonly localSources: readonly string[];
+  /** Hosts that may have a private address. */
+  readonly privateGitHosts: readonly string[];
+  readonly timeoutMs: number;
+}
+export interface FetchedCommit {
+  readonly options: GitOptions;
+  readonly commit: string;
+}
+
+/**
+ * Fetches one commit into a bare repository of its own: no checkout, no hooks, no submodules, no tags, no redirects. Throws with the reason
+ * a person can act on.
+ */
+export async function fetchCommit(source: GitSource, gitDir: string, uid: number | null, settings: FetchSettings): Promise<FetchedCommit> {
+  const refusal = refuseCloneUrl(source.clone_url);
+  if (refusal !== null) throw new Error(refusal);
+  const remote = source.clone_url.startsWith('/') ? localRemote(source.clone_url, settings) : await httpsRemote(source.clone_url, settings);
+  // A local repository is read with our own rights: the configuration allowed it, and the run's uid may not be able to.
+  const gitUid = remote.local ? null : uid;
+  makeBareRepository(gitDir, gitUid);
+  const options: GitOptions = {
+    gitDir,
+    uid: gitUid,
+    network: !remote.local,
+    timeoutMs: settings.timeoutMs,
+    environment: { GIT_ALLOW_PROTOCOL: remote.local ? 'file' : 'https' },
+  };
+  const git = (...args: string[]) => runGit(withSettings(remote.settings, args), options);
+  const picked =
+    source.commit_sha === undefined
+      ? pickRef(source.ref, parseLsRemote((await git('ls-remote', '--end-of-options', remote.url)).stdout))
+      : { name: source.commit_sha, sha: source.commit_sha };
+  if ('refusal' in picked) throw new Error(picked.refusal);
+  const fetch = (...refspecs: string[]) =>
+    git(
+      'fetch',
+      '--quiet',
+      '--no-tags',
+      '--no-recurse-submodules',
+      '--no-write-fetch-head',
+      ...(refspecs.length === 1 ? ['--depth=1'] : []),
+      '--end-of-options',
+      remote.url,
+      ...refspecs,
+    );
+  try {
+    await fetch(`+${picked.name}:refs/fluidbox/source`);
+  } catch (error) {
+    if (source.commit_sha === undefined) throw error;
+    // Some servers give no single commit: then all branches, and the commit must be among them.
+    await fetch('+refs/heads/*:refs/fluidbox/heads/*', '+refs/tags/*:refs/fluidbox/tags/*');
+  }
+  const { stdout } = await runGit(['rev-parse', '--verify', '--end-of-options', `${picked.sha}^{commit}`], options);
+  return { options: { ...options, network: false, environment: {} }, commit: stdout.toString('utf8').trim() };
+}
+
+interface Remote {
+  readonly url: string;
+  readonly local: boolean;
+  readonly settings: readonly string[];
+}
+
+/** Settings go before the command, and `runGit` puts its own there already: as environment they reach git in the same way. */
+const withSettings = (settings: readonly string[], args: readonly string[]): string[] => [
+  ...settings.flatMap((setting) => ['-c', setting]),
+  ...args,
+];
+
+function localRemote(path: string, settings: FetchSettings): Remote {
+  const real = fs.existsSync(path) ? fs.realpathSync(path) : null;
+  if (real === null || !isBelow(real, settings.localSources)) {
+    throw new Error(`${path} is not below a folder that FLUIDBOX_LOCAL_SOURCES allows: add its folder there, or use an https clone_url`);
+  }
+  // Whose it is does not matter: only its objects are read, nothing of its configuration runs.
+  return { url: real, local: true, settings: ['safe.directory=*', 'uploadpack.packObjectsHook='] };
+}
+
+/** The name is resolved once, checked, and pinned for git: a second answer of the resolver changes nothing. */
+async function httpsRemote(cloneUrl: string, settings: FetchSettings): Promise<Remote> {
+  const url = new URL(cloneUrl);
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const addresses = await lookup(host, { all: true }).catch((error: unknown) => {
+    throw new Error(`the host of clone_url cannot be resolved: ${host}`, { cause: error });
+  });
+  const blocked = settings.privateGitHosts.includes(host) ? undefined : addresses.find(({ address }) => isPrivateAddress(address));
+  if (blocked !== undefined || addresses[0] === undefined)
+    throw new Error(`the host of clone_url has a private address (${host}): list it in FLUIDBOX_PRIVATE_GIT_HOSTS if it is meant`);
+  const pinned = addresses.map(({ address, family }) => (family === 6 ? `[${address}]` : address)).join(',');
+  return {
+    url: url.href,
+    local: false,
+    settings: [
+      `http.curloptResolve=${host}:${url.port || 443}:${pinned}`,
+      'http.followRedirects=false',
+      'http.lowSpeedLimit=1000',
+      'http.lowSpeedTime=60',
+      'http.sslVerify=true',
+      'http.proxy=',
+    ],
+  };
+}
+
+const parseLsRemote = (stdout: Buffer): RemoteRef[] =>
+  stdout
+    .toString('utf8')
+    .split('\n')
+    .flatMap((line) => {
+      const [sha, name] = line.split('\t');
+      return sha !== undefined && name !== undefined && /^[0-9a-f]{40}$/.test(sha) ? [{ sha, name }] : [];
+    });
