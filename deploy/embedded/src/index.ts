@@ -2,6 +2,7 @@ export { openDatabase } from './database';
 export * from './embedded-failure';
 export * from './free-port';
 export { FolderIsHeld, folderHolder } from './holder';
+export { Interrupted, type Interruption, listenForInterruption } from './interruption';
 export * from './layout';
 export * from './nats';
 export { type NatsBinary, natsBinaries, natsBinary, toolsBin } from './nats-binary';

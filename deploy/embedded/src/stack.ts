@@ -32,6 +32,8 @@ export interface StackOptions {
   /** Try 8787 to 8789 first: for a stack that stays, not for one that lives as long as a command. */
   readonly preferWellKnownPorts?: boolean;
   readonly say: (text: string) => void;
+  /** Ends a start that is under way; what has been started is stopped again. */
+  readonly signal?: AbortSignal;
 }
 
 export interface RunningStack {
@@ -139,9 +141,11 @@ async function startParts(options: StackOptions, layout: HomeLayout, undo: Undo)
   say('starting Postgres and NATS');
   const { database, postgres } = await supervisePostgres(layout, ports, () => announce(), say);
   undo.add(() => database.stop());
+  options.signal?.throwIfAborted();
   const { urls } = await openDatabase(postgres, options.migrate, passwordsOf(passwords, 'database'));
   const nats = await superviseNats(layout, ports, passwords, () => announce(), say);
   undo.add(() => nats.stop());
+  options.signal?.throwIfAborted();
   writeSecretsOfServices(secrets, ports, passwords, urls);
 
   say(options.mode === 'processes' ? 'starting the services, each as its own process' : 'starting the services');
@@ -150,6 +154,7 @@ async function startParts(options: StackOptions, layout: HomeLayout, undo: Undo)
       ? await startServiceProcesses(facts, () => announce(), say, options.entryOf)
       : await (options.startInProcess ?? startAllInOne)(facts);
   undo.add(services.stop);
+  options.signal?.throwIfAborted();
   const startedAt = new Date().toISOString();
   const content = () => upContent(facts, options.mode, startedAt, [database, nats], services);
   announce = () => writeUpFile(layout.upFile, content());

@@ -1,4 +1,4 @@
-import { EmbeddedFailure } from '@fluidbox/embedded';
+import { EmbeddedFailure, Interrupted } from '@fluidbox/embedded';
 import { CommanderError } from 'commander';
 import { CommandFailure } from './failure';
 import { say } from './output';
@@ -13,6 +13,11 @@ async function main(): Promise<number> {
     return Number(process.exitCode ?? 0);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
+    if (error instanceof Interrupted) {
+      say(error.message);
+      // The work that was interrupted may still wait for something; everything we started has been stopped.
+      process.exit(error.exitCode);
+    }
     if (error instanceof CommandFailure) {
       if (error.message !== '') say(error.message);
       return error.exitCode;

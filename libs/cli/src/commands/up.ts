@@ -1,14 +1,16 @@
-import { homeFolder, type RunningStack, type StackMode, startStack } from '@fluidbox/embedded';
+import {
+  homeFolder,
+  type Interruption,
+  listenForInterruption,
+  type RunningStack,
+  type StackMode,
+  type StackOptions,
+  startStack,
+} from '@fluidbox/embedded';
 import type { Command } from 'commander';
 import { print, say } from '../output';
 import { stackOptions } from '../stack-options';
-
-/** Resolves at the first request to stop; further ones are ignored while the stop is under way (a terminal and npm both send one). */
-function stopRequested(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve(signal));
-  });
-}
+import { withModel } from '../stand-in-model';
 
 function describe({ up }: RunningStack): string {
   return [
@@ -21,20 +23,25 @@ function describe({ up }: RunningStack): string {
   ].join('\n');
 }
 
+async function runUntilInterrupted(options: StackOptions, { signal, interrupted }: Interruption): Promise<void> {
+  const stack = await startStack({ ...options, preferWellKnownPorts: true, signal });
+  print(describe(stack));
+  await interrupted.catch(() => say('stopping'));
+  await stack.stop();
+  say('stopped');
+}
+
 export function registerUp(program: Command): void {
   program
     .command('up')
     .description('start the whole stack on this machine and keep it running until Ctrl-C')
     .option('--processes', 'every service as its own process, started again when it ends')
-    .action(async ({ processes }: { processes?: boolean }) => {
-      // Before the start: a Ctrl-C during it must still end what has been started.
-      const stop = stopRequested();
+    .action(({ processes }: { processes?: boolean }) => {
+      // Before the start: what has been started when Ctrl-C comes has to be ended too.
+      const interruption = listenForInterruption();
       const mode: StackMode = processes === true ? 'processes' : 'all-in-one';
-      const stack = await startStack({ ...stackOptions(homeFolder()), mode, preferWellKnownPorts: true });
-      print(describe(stack));
-      const signal = await stop;
-      say(`${signal}: stopping`);
-      await stack.stop();
-      say('stopped');
+      return withModel(process.env, (environment) =>
+        runUntilInterrupted({ ...stackOptions(homeFolder()), environment, mode }, interruption),
+      );
     });
 }
