@@ -52,6 +52,20 @@ export async function bundleRunner({ packageDir, agentProgram, out = path.join(p
   fs.copyFileSync(path.join(here, 'sh-wrap'), path.join(next, 'sh-wrap'));
   fs.chmodSync(path.join(next, 'sh-wrap'), 0o755);
   if (agentProgram !== undefined) fs.writeFileSync(path.join(next, 'agent-program.sha256'), `${await sha256(agentProgram)}\n`);
-  fs.rmSync(out, { recursive: true, force: true });
+  replaceFolder(next, out);
+}
+
+const digestOf = (dir) => {
+  const hash = createHash('sha256');
+  for (const name of fs.readdirSync(dir).sort()) hash.update(name).update(fs.readFileSync(path.join(dir, name)));
+  return hash.digest('hex');
+};
+
+/** Live sandboxes have the folder bound, and builds may run side by side: an unchanged bundle is left where it is. */
+function replaceFolder(next, out) {
+  if (fs.existsSync(out) && digestOf(out) === digestOf(next)) return fs.rmSync(next, { recursive: true });
+  const old = `${out}.old.${process.pid}`;
+  if (fs.existsSync(out)) fs.renameSync(out, old);
   fs.renameSync(next, out);
+  fs.rmSync(old, { recursive: true, force: true });
 }

@@ -21,6 +21,7 @@ export class EndOfConversation {
   }
 
   observe(message: ReadMessage): void {
+    if (message.kind === 'results' && message.bySubAgent) return;
     clearTimeout(this.#timer);
     if (message.kind === 'background') this.#subAgents = message.subAgents;
     else this.#hasResult = message.kind === 'finished';

@@ -15,7 +15,11 @@ const Message = z.discriminatedUnion('type', [
     parent_tool_use_id: z.string().nullish(),
     message: z.looseObject({ content: z.array(Block) }),
   }),
-  z.looseObject({ type: z.literal('user'), message: z.looseObject({ content: z.union([z.string(), z.array(Block)]) }) }),
+  z.looseObject({
+    type: z.literal('user'),
+    parent_tool_use_id: z.string().nullish(),
+    message: z.looseObject({ content: z.union([z.string(), z.array(Block)]) }),
+  }),
   z.looseObject({
     type: z.literal('result'),
     subtype: z.string(),
@@ -31,8 +35,9 @@ const Message = z.discriminatedUnion('type', [
 ]);
 
 export type ReadMessage =
+  /** The main agent has taken a turn; `text` is empty when it only called tools. */
   | { readonly kind: 'said'; readonly text: string }
-  | { readonly kind: 'results'; readonly results: readonly ToolResult[] }
+  | { readonly kind: 'results'; readonly bySubAgent: boolean; readonly results: readonly ToolResult[] }
   | { readonly kind: 'finished'; readonly finish: Finish }
   | { readonly kind: 'background'; readonly subAgents: number };
 
@@ -56,10 +61,14 @@ export function readMessage(message: unknown): ReadMessage | undefined {
   switch (data.type) {
     case 'assistant': {
       const text = data.message.content.map((block) => (block.type === 'text' ? (block.text ?? '') : '')).join('');
-      return text.trim() === '' || data.parent_tool_use_id ? undefined : { kind: 'said', text };
+      return data.parent_tool_use_id ? undefined : { kind: 'said', text };
     }
     case 'user':
-      return { kind: 'results', results: typeof data.message.content === 'string' ? [] : data.message.content.flatMap(toolResult) };
+      return {
+        kind: 'results',
+        bySubAgent: Boolean(data.parent_tool_use_id),
+        results: typeof data.message.content === 'string' ? [] : data.message.content.flatMap(toolResult),
+      };
     case 'result':
       return {
         kind: 'finished',

@@ -56,7 +56,8 @@ export async function runClaude(context: AgentContext): Promise<ResultRequest> {
       const read = readMessage(message);
       if (read === undefined) continue;
       end.observe(read);
-      if (read.kind === 'said') events.report({ type: 'agent.message', data: { role: 'assistant', text: read.text } });
+      if (read.kind === 'said' && read.text.trim() !== '')
+        events.report({ type: 'agent.message', data: { role: 'assistant', text: read.text } });
       if (read.kind === 'results')
         for (const { toolUseId, isError, text } of read.results) notice(witness.result(toolUseId, isError, text));
       if (read.kind === 'finished') state.finish = read.finish;

@@ -26,6 +26,8 @@ export interface LaunchOptions {
   readonly task: string;
   readonly systemPrompt?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Arguments for main.js. */
+  readonly args?: readonly string[];
   /** Replaces arguments of the outer bubblewrap, to break a promise on purpose. */
   readonly alter?: (args: string[]) => string[];
 }
@@ -113,7 +115,7 @@ function stage({ folder, image }: LaunchOptions): Source[] {
   return [...staged, { src: node, at: node, dest: '/opt/node', mounted: false }];
 }
 
-function outerArgs({ folder, control, env }: LaunchOptions, sources: readonly Source[]): string[] {
+function outerArgs({ folder, control, env, args = [] }: LaunchOptions, sources: readonly Source[]): string[] {
   const variables = {
     FLUIDBOX_TOKENS_FD: '3',
     FLUIDBOX_SESSION_ID: control.sessionId,
@@ -134,6 +136,6 @@ function outerArgs({ folder, control, env }: LaunchOptions, sources: readonly So
     ...sources.flatMap(({ at, dest }) => ['--ro-bind', at, dest]),
     '--bind', folder.workspace, '/workspace', '--bind', folder.gatewayDir, '/run/gw',
     '--remount-ro', '/', '--clearenv', ...Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]),
-    '--chdir', '/', '--', '/opt/node', '/opt/runner/main.js',
+    '--chdir', '/', '--', '/opt/node', '/opt/runner/main.js', ...args,
   ];
 }
