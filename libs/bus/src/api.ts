@@ -29,5 +29,7 @@ export interface Bus {
   followStream(category: StreamCategory, org: string, id: string, handler: (message: LogMessage) => void): Subscription;
   onReconnect(listener: () => void): void;
   readonly connected: boolean;
+  /** Resolves when the server knows every subscription made so far. */
+  flush(): Promise<void>;
   close(): Promise<void>;
 }

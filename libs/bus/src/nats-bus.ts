@@ -1,0 +1,256 @@
+import {
+  type Command,
+  callMapEntries,
+  commandTimeoutMs,
+  type LogMessage,
+  logSubject,
+  logWildcard,
+  Problem,
+  type ReplyOf,
+  type RequestOf,
+  type StreamCategory,
+  witnessSubject,
+} from '@fluidbox/contracts';
+import {
+  headers,
+  type Msg,
+  type NatsConnection,
+  type Subscription as NatsSubscription,
+  NoRespondersError,
+  RequestError,
+  TimeoutError,
+} from '@nats-io/transport-node';
+import { answer, decodeReply, encodeRequest, type Handler } from './answer';
+import type { Bus, RequestMeta, RequestOptions, Subscription } from './api';
+import { metaOf } from './call-context';
+import { type ConnectOptions, connectNats } from './connect';
+import { encodeProblem } from './envelope';
+import { InFlight } from './in-flight';
+import { decodeLogMessage, encodeLogMessage } from './log-message';
+import { ensureStreams } from './streams';
+
+/** Wake-ups kept while the server is away; beyond that the readers find what is missing in Postgres. */
+const HELD_MESSAGES_MAX = 5_000;
+const IN_FLIGHT_MAX = 256;
+
+export interface BusOptions extends ConnectOptions {
+  /** Handlers that may run at the same time in this process; more requests are answered `overloaded`. */
+  readonly inFlightMax?: number;
+  /** What an operator should know and no caller hears of. */
+  readonly onWarning?: (message: string, error?: unknown) => void;
+}
+
+/** Connects, checks the server and makes its streams. */
+export async function connectBus(options: BusOptions): Promise<Bus> {
+  const connection = await connectNats(options);
+  try {
+    await ensureStreams(connection, callMapEntries[options.service]);
+  } catch (cause) {
+    await connection.close();
+    throw new Error(`${options.service} cannot create the JetStream streams (is JetStream on?): ${(cause as Error).message}`, { cause });
+  }
+  return new NatsBus(connection, options);
+}
+
+class NatsBus implements Bus {
+  private readonly inFlight: InFlight;
+  private readonly warn: (message: string, error?: unknown) => void;
+  private readonly reconnectListeners: (() => void)[] = [];
+  private readonly held: (() => void)[] = [];
+  private up = true;
+
+  constructor(
+    private readonly connection: NatsConnection,
+    private readonly options: BusOptions,
+  ) {
+    this.inFlight = new InFlight(options.inFlightMax ?? IN_FLIGHT_MAX);
+    this.warn = options.onWarning ?? (() => undefined);
+    void this.watch();
+  }
+
+  get connected(): boolean {
+    return this.up && !this.connection.isClosed();
+  }
+
+  async request<C extends Command>(command: C, request: RequestOf<C>, options: RequestOptions = {}): Promise<ReplyOf<C>> {
+    const payload = encodeRequest(command, request);
+    const timeoutMs = options.timeoutMs ?? commandTimeoutMs;
+    const deadline = Date.now() + timeoutMs;
+    // The client would hold the request back and send it after the caller has given up.
+    if (!this.connected && !(await this.comesBackWithin(timeoutMs))) throw unavailable(command, 'NATS is not connected');
+    const message = await this.send(command, payload, metaOf(request, options.meta), Math.max(1, deadline - Date.now()));
+    return decodeReply(command, message.string());
+  }
+
+  private async send(command: Command, payload: string, meta: RequestMeta, timeout: number): Promise<Msg> {
+    try {
+      return await this.connection.request(command.subject, payload, { timeout, headers: headersOf(meta) });
+    } catch (error) {
+      if (isNoResponders(error)) throw unavailable(command, 'no process of that service runs', error);
+      if (error instanceof TimeoutError) throw unavailable(command, `no reply within ${timeout} ms`, error);
+      if (this.connection.isClosed() || !this.up) throw unavailable(command, 'NATS is not connected', error);
+      throw new Problem('internal', `${command.subject} could not be sent`, { cause: error });
+    }
+  }
+
+  respond<C extends Command>(command: C, handler: Handler<C>): Subscription {
+    const receive = (message: Msg): void => {
+      const meta = metaFrom(message);
+      const work = async () => {
+        const reply = await answer(command, handler, message.string(), meta, (error) => this.warn(`${command.subject} failed`, error));
+        this.reply(message, reply);
+      };
+      if (this.inFlight.tryStart(work)) return;
+      this.reply(message, encodeProblem(new Problem('overloaded', `${command.service} has too many requests in flight; try again`)));
+    };
+    return this.listen(command.subject, receive, command.service);
+  }
+
+  private reply(message: Msg, text: string): void {
+    try {
+      message.respond(text);
+    } catch (error) {
+      // The connection is down or the reply too large; the requester times out and asks again.
+      this.warn(`the reply to ${message.subject} was not sent`, error);
+    }
+  }
+
+  publishLog(message: LogMessage): void {
+    const id = headers();
+    id.set('Nats-Msg-Id', `${message.stream}:${message.lastSeq}`);
+    const subject = logSubject(message.category, message.org, message.id);
+    this.publish(() => this.connection.publish(subject, encodeLogMessage(message), { headers: id }));
+  }
+
+  publishWitness(org: string, id: string, head: { seq: number; hash: string; jws: string }): void {
+    this.publish(() => this.connection.publish(witnessSubject(org, id), JSON.stringify(head)));
+  }
+
+  private publish(send: () => void): void {
+    if (!this.connected) {
+      this.held.push(send);
+      if (this.held.length > HELD_MESSAGES_MAX) this.held.shift();
+      return;
+    }
+    try {
+      send();
+    } catch (error) {
+      this.warn('a log message was not published', error);
+    }
+  }
+
+  followLog(categories: readonly StreamCategory[], handler: (message: LogMessage) => void): Subscription {
+    const subscriptions = categories.map((category) => this.listen(logWildcard(category), this.logReceiver(handler)));
+    return { drain: async () => void (await Promise.all(subscriptions.map((subscription) => subscription.drain()))) };
+  }
+
+  followStream(category: StreamCategory, org: string, id: string, handler: (message: LogMessage) => void): Subscription {
+    return this.listen(logSubject(category, org, id), this.logReceiver(handler));
+  }
+
+  private logReceiver(handler: (message: LogMessage) => void): (message: Msg) => void {
+    return (message) => {
+      const decoded = decodeLogMessage(message.string());
+      if (decoded === undefined) return this.warn(`what came on ${message.subject} is no log message`);
+      try {
+        handler(decoded);
+      } catch (error) {
+        this.warn(`handling a message of ${message.subject} failed`, error);
+      }
+    };
+  }
+
+  private listen(subject: string, receive: (message: Msg) => void, queue?: string): Subscription {
+    const callback = (error: Error | null, message: Msg): void => {
+      if (error !== null) return this.warn(`subscription ${subject} failed`, error);
+      receive(message);
+    };
+    const subscription: NatsSubscription = this.connection.subscribe(subject, queue === undefined ? { callback } : { callback, queue });
+    return {
+      drain: async () => {
+        if (!subscription.isClosed() && this.connected) await subscription.drain();
+        else subscription.unsubscribe();
+        await this.inFlight.idle();
+      },
+    };
+  }
+
+  onReconnect(listener: () => void): void {
+    this.reconnectListeners.push(listener);
+  }
+
+  flush(): Promise<void> {
+    return this.connection.flush();
+  }
+
+  async close(): Promise<void> {
+    await this.inFlight.idle();
+    if (this.connected) await this.connection.drain();
+    else await this.connection.close();
+  }
+
+  private async comesBackWithin(timeoutMs: number): Promise<boolean> {
+    if (this.connection.isClosed()) return false;
+    return new Promise((resolve) => {
+      const settle = (answer: boolean) => {
+        clearTimeout(timer);
+        this.waiting.delete(back);
+        resolve(answer);
+      };
+      const back = () => settle(true);
+      const timer = setTimeout(() => settle(false), timeoutMs);
+      this.waiting.add(back);
+    });
+  }
+  private readonly waiting = new Set<() => void>();
+
+  private async watch(): Promise<void> {
+    for await (const status of this.connection.status()) {
+      if (status.type === 'disconnect') {
+        this.up = false;
+        this.warn(`NATS connection of ${this.options.service} lost`);
+      } else if (status.type === 'reconnect') this.comeBack();
+      else if (status.type === 'error') this.warn('NATS reported an error', status.error);
+      else if (status.type === 'slowConsumer') this.warn('a subscription falls behind');
+    }
+    this.up = false;
+  }
+
+  private comeBack(): void {
+    this.up = true;
+    for (const send of this.held.splice(0)) this.publish(send);
+    for (const back of [...this.waiting]) back();
+    for (const listener of this.reconnectListeners) {
+      try {
+        listener();
+      } catch (error) {
+        this.warn('a reconnect listener failed', error);
+      }
+    }
+  }
+}
+
+const unavailable = (command: Command, why: string, cause?: unknown): Problem =>
+  new Problem('unavailable', `${command.service} does not answer ${command.name}: ${why}`, { cause });
+
+const isNoResponders = (error: unknown): boolean =>
+  error instanceof NoRespondersError || (error instanceof RequestError && error.isNoResponders());
+
+const headerNames = { org: 'fb-org', principal: 'fb-principal', traceparent: 'traceparent' } as const;
+
+function headersOf(meta: RequestMeta) {
+  const carried = headers();
+  for (const key of ['org', 'principal', 'traceparent'] as const) {
+    const value = meta[key];
+    if (value !== null) carried.set(headerNames[key], value);
+  }
+  return carried;
+}
+
+function metaFrom(message: Msg): RequestMeta {
+  const read = (name: string): string | null => {
+    const value = message.headers?.get(name);
+    return value === undefined || value === '' ? null : value;
+  };
+  return { org: read(headerNames.org), principal: read(headerNames.principal), traceparent: read(headerNames.traceparent) };
+}
