@@ -23,6 +23,8 @@ export async function settleApproval(
     throw new Problem('not_found', 'there is no such approval');
   const stream = runStream(runId, request.org);
   const context = (): DecideContext => ({ approvalId: approval_id, principal, body, now: ports.clock.now().getTime() });
+  // A refusal is not checked by the store, so it must not rest on a cache that has not heard the newest.
+  await ports.ledger.state(runFold, stream, { fresh: true });
   const editedDigest = body.decision === 'edit' ? await allowedEdit(ports, stream, toolCallId, body.input, context()) : undefined;
   const result = await ports.ledger.decide(runFold, stream, (run) =>
     decideApproval(run, { ...context(), ...(editedDigest === undefined ? {} : { editedDigest }) }),
@@ -44,7 +46,7 @@ async function allowedEdit(
     const detail = 'must not contain NUL or lone surrogates';
     throw new Problem('unprocessable', `/input: ${detail}`, { errors: [{ pointer: '/input', detail }] });
   }
-  const { state } = await ports.ledger.state(runFold, stream, { fresh: true });
+  const { state } = await ports.ledger.state(runFold, stream);
   if (decideApproval(state, context).result instanceof Problem) return undefined;
   const edit = await ports.evaluateEdit({ run_id: stream.id, org: stream.org, tool_call_id: toolCallId, input });
   if (edit.verdict === 'deny')

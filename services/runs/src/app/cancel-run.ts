@@ -1,12 +1,7 @@
-import { type CancelRun, type ParsedRequestOf, Problem, runStream } from '@fluidbox/contracts';
-import { runFold } from '@fluidbox/run-stream';
+import type { CancelRun, ParsedRequestOf } from '@fluidbox/contracts';
 import { decideCancel } from '../domain/run';
+import { decideOnRun } from './decide-on-run';
 import type { Ports } from './ports';
 
-export async function cancelRun(ports: Ports, request: ParsedRequestOf<typeof CancelRun>): Promise<{ cancelled: boolean }> {
-  return ports.ledger.decide(runFold, runStream(request.run_id, request.org), (run) => {
-    const decided = decideCancel(run, request.principal, ports.clock.now().getTime());
-    if (decided instanceof Problem) throw decided;
-    return decided;
-  });
-}
+export const cancelRun = (ports: Ports, request: ParsedRequestOf<typeof CancelRun>): Promise<{ cancelled: boolean }> =>
+  decideOnRun(ports, request, (run, now) => decideCancel(run, request.principal, now));

@@ -1,7 +1,8 @@
 import { audiences, type LaunchRun, type ParsedRequestOf, Problem, type ReplyOf, runStream, streamNameOf } from '@fluidbox/contracts';
-import { type RunState, runFold } from '@fluidbox/run-stream';
+import type { RunState } from '@fluidbox/run-stream';
 import { limits } from '../domain/limits';
 import { decideLaunch } from '../domain/run';
+import { decideOnRun } from './decide-on-run';
 import type { Ports } from './ports';
 
 const hourMs = 3_600_000;
@@ -12,10 +13,10 @@ const createdSeq = 1;
 /** The next generation with all that its sandbox needs. Tokens are signed after the commit: a generation that was not stored never had one. */
 export async function launchRun(ports: Ports, request: ParsedRequestOf<typeof LaunchRun>): Promise<ReplyOf<typeof LaunchRun>> {
   const stream = runStream(request.run_id, request.org);
-  const launched = await ports.ledger.decide(runFold, stream, (run) => {
-    const decided = decideLaunch(run, ports.clock.now().getTime());
-    if (decided instanceof Problem) throw decided;
-    const result = { ...decided.result, specDigest: run.specDigest, expiresAt: tokensExpireAt(run, ports.clock.now().getTime()) };
+  const launched = await decideOnRun(ports, request, (run, now) => {
+    const decided = decideLaunch(run, now);
+    if (decided instanceof Problem) return decided;
+    const result = { ...decided.result, specDigest: run.specDigest, expiresAt: tokensExpireAt(run, now) };
     return { events: decided.events, result, setGeneration: decided.result.generation };
   });
   const keys = await ports.ledger.keyring.keysOf(streamNameOf(stream));

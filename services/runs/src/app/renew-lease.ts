@@ -1,15 +1,7 @@
-import { type ParsedRequestOf, Problem, type RenewLease, runStream } from '@fluidbox/contracts';
-import { runFold } from '@fluidbox/run-stream';
+import type { ParsedRequestOf, RenewLease } from '@fluidbox/contracts';
 import { decideRenew } from '../domain/run';
+import { decideOnRun } from './decide-on-run';
 import type { Ports } from './ports';
 
-export async function renewLease(
-  ports: Ports,
-  request: ParsedRequestOf<typeof RenewLease>,
-): Promise<{ renewed: boolean; ttl_secs: number }> {
-  return ports.ledger.decide(runFold, runStream(request.run_id, request.org), (run) => {
-    const decided = decideRenew(run, { generation: request.generation, ttlSecs: request.ttl_secs }, ports.clock.now().getTime());
-    if (decided instanceof Problem) throw decided;
-    return decided;
-  });
-}
+export const renewLease = (ports: Ports, request: ParsedRequestOf<typeof RenewLease>): Promise<{ renewed: boolean; ttl_secs: number }> =>
+  decideOnRun(ports, request, (run, now) => decideRenew(run, { generation: request.generation, ttlSecs: request.ttl_secs }, now));

@@ -8,16 +8,14 @@ import {
   runStream,
   streamNameOf,
 } from '@fluidbox/contracts';
-import { runFold } from '@fluidbox/run-stream';
 import type { RunKeys } from '@fluidbox/seal';
-import { refuseReport } from '../domain/run';
+import { reportingRun } from './decide-on-run';
 import type { Ports } from './ports';
 
 /** A fact as the runner tells it: appended at any version, fenced by its generation, its text sealed. */
 export async function reportEvent(ports: Ports, request: ParsedRequestOf<typeof ReportEvent>): Promise<{ seq: number }> {
   const stream = runStream(request.run_id, request.org);
-  const { state: run } = await ports.ledger.state(runFold, stream);
-  const refusal = refuseReport(run, request.generation);
+  const { refusal } = await reportingRun(ports, stream, request.generation);
   if (refusal !== null) throw refusal;
   const keys = await ports.ledger.keyring.keysOf(streamNameOf(stream));
   const stored = await ports.ledger.record(stream, [draftOf(request.event, keys)], { generation: request.generation });
