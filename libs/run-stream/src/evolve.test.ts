@@ -176,6 +176,16 @@ describe('the fold of a run', () => {
     expect(decisionCounts(run)).toEqual({ allow: 1, deny: 0, ask: 0 });
   });
 
+  it('leaves a call that waits for a person waiting when its id is reused wrongly', () => {
+    const violation: [EventType, Record<string, unknown>] = [
+      'tool.decision',
+      { tool_call_id: 'c1', tool: 'Write', verdict: 'deny', source: 'protocol_violation', input_digest: digest, code: 'protocol_violation' },
+    ];
+    const run = fold(created, running, requested('c1'), asked('c1'), requested('c1', 'Write'), violation);
+    expect(run.calls.get('c1')).toMatchObject({ decision: null, approval: { settled: null } });
+    expect(run.denialsInARow).toBe(1);
+  });
+
   it('refuses an old generation before it looks at the lease', () => {
     const run = fold(created, ['lease.granted', { generation: 2, valid_until: '2027-01-15T08:00:00.000Z' }]);
     expect(leaseRefusal(run, 1, 0)).toBe('stale_lease');

@@ -121,7 +121,13 @@ const changes: { readonly [T in EventType]: Change<T> } = {
   },
   'tool.decision': (state, data, event) => {
     const call = state.calls.get(data.tool_call_id);
-    if (call === undefined || call.decision !== null) return;
+    if (call === undefined) return;
+    // It answers another call under the same id: the call itself may still be waiting for its own answer.
+    if (data.source === 'protocol_violation') {
+      state.denialsInARow += 1;
+      return;
+    }
+    if (call.decision !== null) return;
     call.decision = {
       verdict: data.verdict,
       source: data.source,
