@@ -44,6 +44,13 @@ export const variablesOf: Readonly<Record<ServiceName, readonly EnvironmentVaria
     'FLUIDBOX_IMAGES_DIR',
     'FLUIDBOX_RUNS_DIR',
     'FLUIDBOX_LOCAL_SOURCES',
+    'FLUIDBOX_PRIVATE_GIT_HOSTS',
+    'FLUIDBOX_SANDBOXES_MAX',
+    'FLUIDBOX_SANDBOX_MEMORY_MB',
+    'FLUIDBOX_SANDBOX_PIDS',
+    'FLUIDBOX_SANDBOX_CPUS',
+    'FLUIDBOX_WORKSPACE_FILES_MAX',
+    'FLUIDBOX_WORKSPACE_MB_MAX',
   ],
   projector: ['FLUIDBOX_LEDGER_KEY_FILE'],
 };
@@ -117,9 +124,14 @@ export function serviceEnvironment(service: ServiceName, facts: DeploymentFacts)
   };
 }
 
-/** Environment of all services in one process. */
+/** Environment of all services in one process, which is the command's: their log must stay out of its output. */
 export function allInOneEnvironment(facts: DeploymentFacts): Record<string, string> {
-  const values = { ...allValues(facts), FLUIDBOX_SECRETS_DIR: facts.secrets.dir, FLUIDBOX_SECRETS_FILE: undefined };
+  const values = {
+    FLUIDBOX_LOG_FILE: path.join(facts.layout.logs, 'services.log'),
+    ...allValues(facts),
+    FLUIDBOX_SECRETS_DIR: facts.secrets.dir,
+    FLUIDBOX_SECRETS_FILE: undefined,
+  };
   return {
     PATH: searchPath(facts.caller),
     ...pick(facts.caller, [...systemVariables, ...networkVariables]),

@@ -65,9 +65,17 @@ export const environmentVariables = {
   FLUIDBOX_PRICE_TABLE_FILE: 'run-specs: JSON price table instead of the list prices',
   FLUIDBOX_RUNS_DIR: 'scheduler: folder of workspaces and sandbox state',
   FLUIDBOX_LOCAL_SOURCES: 'scheduler: colon-separated absolute paths that local_copy and local git may read (default: none)',
+  FLUIDBOX_PRIVATE_GIT_HOSTS: 'scheduler: comma-separated hosts of https clone URLs that may have a private address (default: none)',
+  FLUIDBOX_SANDBOXES_MAX: 'scheduler: sandboxes at once, further runs wait in order (default 8)',
+  FLUIDBOX_SANDBOX_MEMORY_MB: 'scheduler: memory of one sandbox in MiB (default 2048)',
+  FLUIDBOX_SANDBOX_PIDS: 'scheduler: processes of one sandbox (default 512)',
+  FLUIDBOX_SANDBOX_CPUS: 'scheduler: processors of one sandbox (default 2)',
+  FLUIDBOX_WORKSPACE_FILES_MAX: 'scheduler: files a workspace source may have (default 100000)',
+  FLUIDBOX_WORKSPACE_MB_MAX: 'scheduler: MiB a workspace source may have (default 2048)',
   FLUIDBOX_ANTHROPIC_URL: 'llm-facade: upstream base URL (default https://api.anthropic.com)',
   FLUIDBOX_ANTHROPIC_KEY_FILE: 'llm-facade: file with the upstream key',
   FLUIDBOX_LOG_LEVEL: 'every service: pino level (default info)',
+  FLUIDBOX_LOG_FILE: 'every service: file the log is appended to (default: stderr; never stdout, which belongs to the command)',
 } as const;
 export type EnvironmentVariable = keyof typeof environmentVariables;
 

@@ -35,7 +35,8 @@ function buildPackage(dir) {
   }
   if (!fs.existsSync(dist)) return;
   for (const file of filesUnder(dist)) {
-    if (kept.has(file) || file.includes(`${path.sep}bundle${path.sep}`)) continue;
+    // A runner image's bundle and manifest are made by its bundle.mjs.
+    if (kept.has(file) || file.includes(`${path.sep}bundle${path.sep}`) || path.basename(file) === 'image.json') continue;
     fs.rmSync(file);
     built.removed++;
   }

@@ -39,8 +39,9 @@ export function ensureNatsServer() {
   const unpacked = unpackDebianPackage('nats-server', NATS_SUITE);
   const reason = unpacked.reason ?? takeProgram(unpacked, ['usr/bin/nats-server', 'usr/sbin/nats-server'], 'nats-server');
   if (reason === undefined && natsIsNewEnough(path.join(binDir, 'nats-server'))) return undefined;
+  if (reason === undefined) fs.rmSync(path.join(binDir, 'nats-server'), { force: true });
   const how = process.platform === 'darwin' ? 'brew install nats-server' : 'install nats-server 2.10 or newer and put it on PATH';
-  return `nats-server >= ${NATS_VERSION_MIN.join('.')} is missing (${reason ?? 'the unpacked program does not run here'}). Fix: ${how}`;
+  return `nats-server >= ${NATS_VERSION_MIN.join('.')} is missing (${reason ?? 'the one of this system is older or does not run'}). Fix: ${how}`;
 }
 
 const bubblewrapFix = () => {
@@ -71,8 +72,7 @@ function installBubblewrapAsRoot() {
 export function ensureBubblewrap() {
   if (findOnPath('bwrap', searchPath())) return undefined;
   if (installBubblewrapAsRoot() && findOnPath('bwrap')) return undefined;
-  const suite = osRelease().VERSION_CODENAME;
-  const unpacked = suite ? unpackDebianPackage('bubblewrap', suite) : { reason: 'the release of this system has no name' };
+  const unpacked = unpackDebianPackage('bubblewrap', osRelease().VERSION_CODENAME ?? 'stable');
   const reason = unpacked.reason ?? takeProgram(unpacked, ['usr/bin/bwrap'], 'bwrap');
   if (reason === undefined && attempt(path.join(binDir, 'bwrap'), ['--version']).ok) return undefined;
   return `bubblewrap is missing (${reason ?? 'the unpacked program does not run here'}). Fix: ${bubblewrapFix()}`;

@@ -6,6 +6,14 @@ import { root } from '../setup/layout.mjs';
 
 const binary = (name) => path.join(root, 'node_modules/.bin', name);
 
+const endWithUs = new Set();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.once(signal, () => {
+    for (const child of endWithUs) child.kill(signal);
+    process.kill(process.pid, signal);
+  });
+}
+
 /** Keeps the output: `{ok, output, seconds}`. */
 export function runQuietly(name, args) {
   const started = performance.now();
@@ -30,6 +38,7 @@ export function runQuietly(name, args) {
 export function runVisibly(name, args, { finished, graceMs, limitMs }) {
   return new Promise((resolve) => {
     const child = spawn(binary(name), args, { cwd: root, stdio: ['ignore', 2, 2] });
+    endWithUs.add(child);
     const started = Date.now();
     let finishedAt;
     let verdict;
@@ -41,6 +50,7 @@ export function runVisibly(name, args, { finished, graceMs, limitMs }) {
     }, 500);
     const done = (code) => {
       clearInterval(watch);
+      endWithUs.delete(child);
       resolve({ code: verdict ?? code });
     };
     child.on('error', (error) => done(error.message));
