@@ -76,11 +76,12 @@ class FollowerLoop {
       // The round that runs now may have read before the call.
       const needed = this.#round + 1;
       const check = (): void => {
-        if (this.#round > needed || this.#stopped) resolve();
-        else this.#waiting.push(check);
+        if (this.#round > needed || this.#stopped) return resolve();
+        this.#waiting.push(check);
+        // Otherwise the next round would come with the next idle look.
+        this.wake();
       };
-      this.#waiting.push(check);
-      this.wake();
+      check();
     });
   }
 
