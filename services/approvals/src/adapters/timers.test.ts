@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { approvalIdOf, type EventDraft, runStream, type ServiceName, streamNameOf } from '@fluidbox/contracts';
+import { createKekKeyring, createLedger, createPostgresStore, type SqlClient, startFollower, testServiceUrl } from '@fluidbox/event-store';
+import { runFold } from '@fluidbox/run-stream';
+import { kekFromBytes } from '@fluidbox/seal';
+import { StreamLoop } from '@fluidbox/service-kit';
+import { startTestPostgres, type TestPostgres } from '@fluidbox/testing';
+import pg from 'pg';
+import { attendRun } from '../app/attend-run';
+import { lifecycle } from '../app/lifecycle';
+import type { Ports } from '../app/ports';
+import { runsWithTimers, timersFollower } from './timers';
+
+const digest = `sha256:${'a'.repeat(64)}`;
+const runId = '0198b3a0-0000-7000-8000-000000000002';
+const stream = runStream(runId, 'default');
+const draft = (type: string, data: Record<string, unknown>, content?: unknown) =>
+  ({ type, actor: 'service:test', data, ...(content === undefined ? {} : { content }) }) as unknown as EventDraft;
+
+describe('approvals after a restart (H-AP-02), on Postgres', () => {
+  let postgres: TestPostgres;
+  let pool: pg.Pool;
+  let url: string;
+  const sql: SqlClient = {
+    async query<Row extends object>(text: string, values: readonly unknown[] = []) {
+      const { rows, rowCount } = await pool.query<Row & pg.QueryResultRow>(text, [...values]);
+      return { rows, rowCount: rowCount ?? 0 };
+    },
+  };
+  beforeAll(async () => {
+    postgres = await startTestPostgres();
+    url = testServiceUrl((await postgres.createDatabase({ migrated: true })).url, 'approvals');
+    pool = new pg.Pool({ connectionString: url, max: 4 });
+  });
+  afterAll(async () => {
+    await pool.end();
+    await postgres.stop();
+  });
+
+  it('expires what became due while the service was down, keeps the rest pending, and forgets what is settled', async () => {
+    const store = createPostgresStore({ url });
+    let now = Date.parse('2026-01-01T00:00:00.000Z');
+    const clock = { now: () => new Date(now) };
+    const ids = { uuid: () => crypto.randomUUID() };
+    const keyring = createKekKeyring({ store, kek: kekFromBytes(randomBytes(32)), clock });
+    const ledgerOf = (service: ServiceName) => createLedger({ store, keyring, clock, ids, service });
+    const ask = (call: string, secs: number) => [
+      draft('tool.requested', { tool_call_id: call, tool: 'Bash', input_digest: digest, generation: 1 }, { input: {}, summary: '' }),
+      draft(
+        'approval.requested',
+        {
+          approval_id: approvalIdOf(runId, call),
+          tool_call_id: call,
+          tool: 'Bash',
+          input_digest: digest,
+          scope: 'once',
+          scope_key: 'Bash:x',
+          approvers: 1,
+          exclude_requester: false,
+          policy_digest: digest,
+          engine_version: '1',
+          expires_at: new Date(now + secs * 1_000).toISOString(),
+        },
+        { reason: '', risk: null },
+      ),
+    ];
+    /** One life of the service: its own caches, its own heap. */
+    const start = () => {
+      const ports: Ports = {
+        ledger: ledgerOf('approvals'),
+        clock,
+        evaluateEdit: () => Promise.reject(new Error('nothing is edited here')),
+      };
+      const loop = new StreamLoop({
+        now: () => now,
+        drive: (ref, options) => attendRun(ports, ref, options),
+        onFailure: (_ref, error) => {
+          throw error;
+        },
+      });
+      const follower = startFollower({
+        pool,
+        store,
+        follower: timersFollower(loop),
+        onProblem: (message, { error }) => {
+          throw new Error(message, { cause: error });
+        },
+      });
+      const life = lifecycle({ loop, runsWithTimers: () => runsWithTimers(sql) });
+      return { loop, follower, life };
+    };
+    const created = keyring.create(streamNameOf(stream));
+    await ledgerOf('runs').decide(runFold, stream, () => ({
+      createKeys: created,
+      result: undefined,
+      events: [
+        draft(
+          'session.created',
+          {
+            run_id: runId,
+            agent: 'fixer',
+            agent_revision: 1,
+            harness: 'scripted',
+            model: 'none',
+            policy: 'default',
+            policy_version: 1,
+            spec_digest: digest,
+            request_digest: digest,
+            autonomy: 'supervised',
+            trust_tier: 'trusted',
+            workspace_kind: 'scratch',
+            invoked_by: 'ada',
+            budgets: { max_wall_clock_secs: 600, max_tokens: null, max_cost_micro_usd: null, max_tool_calls: null },
+          },
+          { task: 't', system_prompt: null },
+        ),
+        draft('session.status_changed', { from: 'created', to: 'running', reason: 'sandbox_started' }),
+      ],
+    }));
+    await ledgerOf('gate').record(stream, [...ask('toolu_1', 60), ...ask('toolu_2', 600)]);
+
+    const first = start();
+    await first.follower.caughtUp();
+    expect(await runsWithTimers(sql)).toEqual([stream]);
+    await first.life.stop();
+    await first.follower.stop();
+
+    now += 120_000;
+    const second = start();
+    await second.life.start();
+    await second.loop.settled();
+    const { state } = await ledgerOf('approvals').state(runFold, stream, { fresh: true });
+    expect([...state.pendingApprovals.keys()]).toEqual([approvalIdOf(runId, 'toolu_2')]);
+    expect(state.calls.get('toolu_1')).toMatchObject({ approval: { settled: { decision: 'expired' } }, decision: { verdict: 'deny' } });
+    await second.follower.caughtUp();
+    const { rows } = await sql.query<{ approval_id: string }>('select approval_id from approvals.timers');
+    expect(rows.map((row) => row.approval_id)).toEqual([approvalIdOf(runId, 'toolu_2')]);
+    await second.life.stop();
+    await second.follower.stop();
+    await store.close();
+  });
+});

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { type EventDraft, runStream } from '@fluidbox/contracts';
+import { createKekKeyring, createLedger, createPostgresStore, type SqlClient, startFollower, testServiceUrl } from '@fluidbox/event-store';
+import { runFold } from '@fluidbox/run-stream';
+import { kekFromBytes } from '@fluidbox/seal';
+import { startTestPostgres, type TestPostgres, until } from '@fluidbox/testing';
+import pg from 'pg';
+import { heartbeatTable } from './heartbeat-table';
+import { openRuns, openRunsFollower } from './open-runs';
+
+const digest = `sha256:${'a'.repeat(64)}`;
+const [one, two] = ['0198b3a0-0000-7000-8000-000000000001', '0198b3a0-0000-7000-8000-000000000002'];
+const draft = (type: string, data: Record<string, unknown>) => ({ type, actor: 'service:runs', data }) as unknown as EventDraft;
+const created = (runId: string) =>
+  draft('session.created', {
+    run_id: runId,
+    agent: 'fixer',
+    agent_revision: 1,
+    harness: 'scripted',
+    model: 'none',
+    policy: 'default',
+    policy_version: 1,
+    spec_digest: digest,
+    request_digest: digest,
+    autonomy: 'supervised',
+    trust_tier: 'trusted',
+    workspace_kind: 'scratch',
+    invoked_by: 'ada',
+    budgets: { max_wall_clock_secs: 600, max_tokens: null, max_cost_micro_usd: null, max_tool_calls: null },
+  });
+
+describe('tables of runs, as its own database role', () => {
+  let postgres: TestPostgres;
+  let pool: pg.Pool;
+  let url: string;
+  const sql: SqlClient = {
+    async query<Row extends object>(text: string, values: readonly unknown[] = []) {
+      const { rows, rowCount } = await pool.query<Row & pg.QueryResultRow>(text, [...values]);
+      return { rows, rowCount: rowCount ?? 0 };
+    },
+  };
+  beforeAll(async () => {
+    postgres = await startTestPostgres();
+    url = testServiceUrl((await postgres.createDatabase({ migrated: true })).url, 'runs');
+    pool = new pg.Pool({ connectionString: url, max: 4 });
+  });
+  afterAll(async () => {
+    await pool.end();
+    await postgres.stop();
+  });
+
+  it('keep the newest beat, whichever process stores last', async () => {
+    const table = heartbeatTable(sql);
+    await table.store(
+      new Map([
+        [one, 1_700_000_005_250],
+        [two, 1_700_000_001_000],
+      ]),
+    );
+    await table.store(new Map([[one, 1_700_000_003_000]]));
+    expect([await table.read(one), await table.read(two), await table.read('0198b3a0-0000-7000-8000-000000000009')]).toEqual([
+      1_700_000_005_250,
+      1_700_000_001_000,
+      null,
+    ]);
+  });
+
+  it('know the runs that are not over, and wake each that moved', async () => {
+    const store = createPostgresStore({ url });
+    const clock = { now: () => new Date() };
+    const ids = { uuid: () => crypto.randomUUID() };
+    const keyring = createKekKeyring({ store, kek: kekFromBytes(randomBytes(32)), clock });
+    const ledger = createLedger({ store, keyring, clock, ids, service: 'runs' });
+    const woken: [string, number][] = [];
+    const follower = startFollower({
+      pool,
+      store,
+      follower: openRunsFollower({ wake: (stream, atLeast) => void woken.push([stream.id, atLeast]) }),
+      onProblem: (message, { error }) => {
+        throw new Error(message, { cause: error });
+      },
+    });
+    const append = async (runId: string, events: EventDraft[], closes = false) => {
+      await ledger.decide(runFold, runStream(runId, 'default'), () => ({ events, result: undefined, closes }));
+      await follower.caughtUp();
+    };
+    try {
+      await append(one, [created(one)]);
+      await append(two, [created(two)]);
+      expect((await openRuns(sql)).map(({ runId }) => runId).sort()).toEqual([one, two]);
+      await append(one, [
+        draft('session.status_changed', { from: 'created', to: 'finalizing', reason: 'cancel_requested', outcome: 'cancelled' }),
+      ]);
+      await append(
+        one,
+        [draft('session.status_changed', { from: 'finalizing', to: 'cancelled', reason: 'collected', outcome: 'cancelled' })],
+        true,
+      );
+      await until(async () => (await openRuns(sql)).length === 1);
+      expect(await openRuns(sql)).toEqual([{ runId: two, org: 'default' }]);
+      expect(woken).toEqual([
+        [one, 1],
+        [two, 1],
+        [one, 2],
+      ]);
+      expect(await heartbeatTable(sql).read(one)).toBeNull();
+    } finally {
+      await follower.stop();
+      await store.close();
+    }
+  });
+});
