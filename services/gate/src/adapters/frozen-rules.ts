@@ -1,0 +1,35 @@
+import { PolicyDocument, Problem, RunSpec } from '@fluidbox/contracts';
+import type { EventStore } from '@fluidbox/event-store';
+import { compilePolicy, parsePolicy } from '@fluidbox/policy';
+import type { FrozenRules } from '../domain/rules';
+
+/** Compiled rules by spec digest, least recently used out first. A digest never changes its meaning, so nothing here goes stale. */
+export function frozenRules(store: Pick<EventStore, 'document'>, rulesMax = 512): (specDigest: string) => Promise<FrozenRules> {
+  const cache = new Map<string, Promise<FrozenRules>>();
+  return (digest) => {
+    const known = cache.get(digest);
+    const rules = known ?? load(store, digest);
+    cache.delete(digest);
+    cache.set(digest, rules);
+    // What could not be loaded now may be there the next time.
+    if (known === undefined) rules.catch(() => cache.delete(digest));
+    const [oldest] = cache.keys();
+    if (cache.size > rulesMax && oldest !== undefined) cache.delete(oldest);
+    return rules;
+  };
+}
+
+async function load(store: Pick<EventStore, 'document'>, digest: string): Promise<FrozenRules> {
+  const bytes = await store.document(digest);
+  if (bytes === null) throw new Problem('unavailable', `the frozen spec ${digest} of this run is not in the ledger`);
+  const spec = RunSpec.parse(JSON.parse(bytes.toString('utf8')));
+  const document = PolicyDocument.parse(spec.policy.document);
+  const source = parsePolicy(spec.policy.source);
+  return {
+    toolSurface: new Set(spec.tool_surface),
+    trustTier: spec.trust_tier,
+    autonomy: spec.autonomy,
+    policy: compilePolicy(document, source.ok ? source.ruleLines : []),
+    policyDigest: spec.policy.digest,
+  };
+}

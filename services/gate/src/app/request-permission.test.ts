@@ -1,0 +1,282 @@
+import { randomBytes } from 'node:crypto';
+import { type EventDraft, Problem, RunId, RunSpec, runStream, type ServiceName, streamNameOf } from '@fluidbox/contracts';
+import { createKekKeyring, createLedger, createMemoryStore } from '@fluidbox/event-store';
+import { parsePolicy } from '@fluidbox/policy';
+import { callCounts, decisionCounts, type RunState, runFold } from '@fluidbox/run-stream';
+import { kekFromBytes } from '@fluidbox/seal';
+import { fakeClock, sequentialIds } from '@fluidbox/testing';
+import { frozenRules } from '../adapters/frozen-rules';
+import { evaluateEdit } from './evaluate-edit';
+import type { Ports } from './ports';
+import { requestPermission } from './request-permission';
+
+const runId = RunId.parse('0198b3a0-0000-7000-8000-000000000002');
+const stream = runStream(runId, 'default');
+const digest = `sha256:${'a'.repeat(64)}`;
+const draft = (type: string, data: Record<string, unknown>, content?: unknown) =>
+  ({ type, actor: 'service:test', data, ...(content === undefined ? {} : { content }) }) as unknown as EventDraft;
+
+const source = `name: test
+guards: { same_call: 50 }
+tools:
+  - match: [Bash]
+    action: allow
+    shell: { allow: [ls, echo], ask: [git push], deny: [curl] }
+    tell_agent: there is no network here
+  - { match: [Read], action: allow }
+`;
+
+/** The real use case on a real ledger, as two gate processes with caches of their own would see it. */
+async function world({ maxToolCalls = 20 }: { maxToolCalls?: number } = {}) {
+  const clock = fakeClock();
+  const ids = sequentialIds();
+  const store = createMemoryStore();
+  const keyring = createKekKeyring({ store, kek: kekFromBytes(randomBytes(32)), clock });
+  const ledgerOf = (service: ServiceName) => createLedger({ store, keyring, clock, ids, service });
+  const parsed = parsePolicy(source);
+  if (!parsed.ok) throw new Error('the policy of this test does not parse');
+  const budgets = { max_wall_clock_secs: 600, max_tokens: null, max_cost_micro_usd: null, max_tool_calls: maxToolCalls };
+  const spec = RunSpec.parse({
+    spec_version: 1,
+    run_id: runId,
+    org: 'default',
+    created_at: clock.now().toISOString(),
+    agent: { id: runId, name: 'fixer', revision: 1 },
+    harness: {
+      id: 'scripted',
+      image: 'scripted-runner',
+      dialect: 'none',
+      tool_names: {},
+      no_effect_tools: [],
+      refusal: { requiresErrorFlag: true, prefixes: [] },
+      environment: {},
+    },
+    runner_digest: digest,
+    model: 'none',
+    task_digest: digest,
+    system_prompt_digest: null,
+    policy: { name: 'test', version: 1, digest, source, document: parsed.document },
+    workspace: { kind: 'scratch' },
+    autonomy: 'supervised',
+    trust_tier: 'trusted',
+    budgets,
+    tool_surface: ['Bash', 'Read'],
+    price_table: { version: '1', digest, price: null },
+    invocation: { kind: 'api', principal: 'ada' },
+  });
+  const specDigest = await store.putDocument(Buffer.from(JSON.stringify(spec)));
+  const runs = ledgerOf('runs');
+  const approvals = ledgerOf('approvals');
+  await runs.decide(runFold, stream, () => ({
+    createKeys: keyring.create(streamNameOf(stream)),
+    setGeneration: 1,
+    result: undefined,
+    events: [
+      draft(
+        'session.created',
+        {
+          run_id: runId,
+          agent: 'fixer',
+          agent_revision: 1,
+          harness: 'scripted',
+          model: 'none',
+          policy: 'test',
+          policy_version: 1,
+          spec_digest: specDigest,
+          request_digest: digest,
+          autonomy: 'supervised',
+          trust_tier: 'trusted',
+          workspace_kind: 'scratch',
+          invoked_by: 'ada',
+          budgets,
+        },
+        { task: 't', system_prompt: null },
+      ),
+      draft('lease.granted', { generation: 1, valid_until: new Date(clock.now().getTime() + 900_000).toISOString() }),
+      draft('session.status_changed', {
+        from: 'initializing',
+        to: 'running',
+        reason: 'sandbox_started',
+        deadline_at: new Date(clock.now().getTime() + 600_000).toISOString(),
+      }),
+    ],
+  }));
+  const portsOf = (): Ports => ({ ledger: ledgerOf('gate'), clock, rulesOf: frozenRules(store) });
+  const [one, two] = [portsOf(), portsOf()];
+  const request = (
+    command: string,
+    id = 'toolu_1',
+    more: Partial<Parameters<typeof requestPermission>[1]> = {},
+  ): Parameters<typeof requestPermission>[1] => ({
+    run_id: runId,
+    org: 'default',
+    generation: 1,
+    tool_call_id: id,
+    tool: 'Bash',
+    input: { command },
+    mended: false,
+    ...more,
+  });
+  const settle = (id: string, decision: 'approved' | 'denied', edited?: { input: Record<string, unknown>; digest: string }) =>
+    approvals.decide(runFold, stream, (run) => ({
+      result: undefined,
+      events: [
+        draft(
+          'approval.decided',
+          {
+            approval_id: `apr_${runId}_${id}`,
+            tool_call_id: id,
+            decision,
+            scope: 'once',
+            scope_key: 'k',
+            decided_by: 'grace',
+            ...(edited === undefined ? {} : { edited_digest: edited.digest }),
+          },
+          { comment: null, edited_input: edited?.input ?? null },
+        ),
+        draft(
+          'tool.decision',
+          {
+            tool_call_id: id,
+            tool: 'Bash',
+            verdict: decision === 'approved' ? 'allow' : 'deny',
+            source: 'approval',
+            input_digest: run.calls.get(id)?.inputDigest ?? digest,
+            code: decision,
+            ...(edited === undefined ? {} : { edited_digest: edited.digest }),
+          },
+          { reason: 'by grace', message: 'a person denied this call' },
+        ),
+      ],
+    }));
+  const state = async (): Promise<RunState> => (await runs.state(runFold, stream, { fresh: true })).state;
+  return { clock, store, one, two, request, settle, state, runs };
+}
+
+describe('asking for permission', () => {
+  it('allows, and the record says what policy looked at', async () => {
+    const { one, request, store } = await world();
+    expect(await requestPermission(one, request('ls -la'))).toEqual({ status: 'decided', answer: { decision: 'allow' } });
+    const events = await store.read(stream, { after: 3 });
+    expect(events.map((event) => event.type)).toEqual(['tool.requested', 'tool.decision']);
+    expect(await one.ledger.content(stream, 4, 'projection')).toMatchObject({ tool: 'Bash', shell: { commands: [{ text: 'ls -la' }] } });
+    expect(await one.ledger.content(stream, 4, 'rest')).toEqual({ input: { command: 'ls -la' }, summary: 'Bash: ls -la' });
+    expect(JSON.stringify(events)).not.toContain('ls -la');
+    expect(events[1]?.data).toMatchObject({ rule: { index: 0, line: 4 } });
+  });
+
+  it('gives the same answer again, whichever process is asked, with the first message and without another event', async () => {
+    const { one, two, request, store } = await world();
+    const first = await requestPermission(one, request('curl http://h.example'));
+    expect(first).toMatchObject({ answer: { decision: 'deny', code: 'policy_denied', message: expect.stringContaining('no network') } });
+    const head = await store.head(stream);
+    expect(await requestPermission(one, request('curl http://h.example'))).toEqual(first);
+    expect(await requestPermission(two, request('curl http://h.example'))).toEqual(first);
+    expect(await store.head(stream)).toEqual(head);
+  });
+
+  it('asked twice at once is decided once', async () => {
+    const { one, two, request, store } = await world();
+    const answers = await Promise.all([one, two, one, two].map((ports) => requestPermission(ports, request('git push'))));
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect((await store.read(stream, { after: 3 })).map((event) => event.type)).toEqual(['tool.requested', 'approval.requested']);
+  });
+
+  it('parallel calls cannot overshoot the budget', async () => {
+    const { one, two, request, state } = await world({ maxToolCalls: 5 });
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, i) => requestPermission(i % 2 ? one : two, request(`echo ${i}`, `c${i}`))),
+    );
+    const allowed = answers.filter((answer) => answer.status === 'decided' && answer.answer.decision === 'allow');
+    expect(allowed).toHaveLength(5);
+    const run = await state();
+    expect(decisionCounts(run)).toEqual({ allow: 5, deny: 11, ask: 0 });
+    expect([...run.exceeded]).toEqual(['tool_calls']);
+    expect(callCounts(run).model).toBe(0);
+  });
+
+  it('waits for a person, then hands on what the person decided, though the log has not spoken yet', async () => {
+    const { one, request, settle } = await world();
+    expect(await requestPermission(one, request('git push'))).toMatchObject({ status: 'pending', approval_id: `apr_${runId}_toolu_1` });
+    expect(await requestPermission(one, request('git push'))).toMatchObject({ status: 'pending' });
+    await settle('toolu_1', 'approved');
+    expect(await requestPermission(one, request('git push'))).toEqual({ status: 'decided', answer: { decision: 'allow' } });
+    await requestPermission(one, request('git push', 'b'));
+    await settle('b', 'denied');
+    expect(await requestPermission(one, request('git push', 'b'))).toEqual({
+      status: 'decided',
+      answer: { decision: 'deny', message: 'a person denied this call', code: 'denied' },
+    });
+  });
+
+  it('hands on the input that a person wrote instead', async () => {
+    const { one, request, settle } = await world();
+    await requestPermission(one, request('git push --all'));
+    const input = { command: 'git push origin main' };
+    const edit = await evaluateEdit(one, { run_id: runId, org: 'default', tool_call_id: 'toolu_1', input });
+    expect(edit).toMatchObject({ verdict: 'ask' });
+    await settle('toolu_1', 'approved', { input, digest: edit.edited_digest });
+    expect(await requestPermission(one, request('git push --all'))).toEqual({
+      status: 'decided',
+      answer: { decision: 'allow', updated_input: input },
+    });
+    expect(await requestPermission(one, request('git push origin main'))).toMatchObject({ answer: { code: 'protocol_violation' } });
+  });
+
+  it('an edit that the rules deny is told so, and appends nothing', async () => {
+    const { one, request, store } = await world();
+    await requestPermission(one, request('git push'));
+    const head = await store.head(stream);
+    expect(await evaluateEdit(one, { run_id: runId, org: 'default', tool_call_id: 'toolu_1', input: { command: 'curl x' } })).toMatchObject(
+      { verdict: 'deny', reason: expect.stringContaining('curl') },
+    );
+    expect(await store.head(stream)).toEqual(head);
+    await expect(evaluateEdit(one, { run_id: runId, org: 'default', tool_call_id: 'nope', input: {} })).rejects.toMatchObject({
+      code: 'not_found',
+    });
+  });
+
+  it.each([
+    ['another generation', { generation: 2 }, 'stale_lease'],
+    ['another run', { run_id: RunId.parse('0198b3a0-0000-7000-8000-00000000000f') }, 'not_found'],
+    ['another organisation', { org: 'other' }, 'not_found'],
+  ])('refuses %s', async (_what, more, code) => {
+    const { one, request, store } = await world();
+    await expect(requestPermission(one, request('ls', 'a', more))).rejects.toMatchObject({ code });
+    expect((await store.head(stream))?.version).toBe(3);
+  });
+
+  it('believes a lease that was extended a moment ago', async () => {
+    const { one, request, runs, clock } = await world();
+    await requestPermission(one, request('ls', 'a'));
+    await runs.decide(runFold, stream, () => ({
+      result: undefined,
+      events: [draft('lease.granted', { generation: 1, valid_until: new Date(clock.now().getTime() + 2_000_000).toISOString() })],
+    }));
+    clock.advance(950_000);
+    const answer = await requestPermission(one, request('ls', 'b'));
+    expect(answer).toMatchObject({ answer: { code: 'wall_clock_exceeded' } });
+    clock.advance(2_000_000);
+    await expect(requestPermission(one, request('ls', 'c'))).rejects.toBeInstanceOf(Problem);
+  });
+
+  it('says that the run has ended after its stream is closed, and stores nothing', async () => {
+    const { one, request, runs, store } = await world();
+    await requestPermission(one, request('ls', 'before'));
+    await runs.decide(runFold, stream, () => ({
+      closes: true,
+      result: undefined,
+      events: [
+        draft('session.status_changed', { from: 'running', to: 'finalizing', reason: 'runner_result', outcome: 'failed' }),
+        draft('session.status_changed', { from: 'finalizing', to: 'failed', reason: 'collected', outcome: 'failed' }),
+      ],
+    }));
+    // This process has not heard of it.
+    expect(await requestPermission(one, request('ls'))).toEqual({
+      status: 'decided',
+      answer: { decision: 'deny', code: 'session_terminal', message: expect.any(String) },
+    });
+    expect(await requestPermission(one, request('ls', 'x'))).toMatchObject({ answer: { code: 'session_terminal' } });
+    expect((await store.head(stream))?.version).toBe(7);
+  });
+});

@@ -1,0 +1,122 @@
+import {
+  type CompiledPolicy,
+  evaluateProjection,
+  evaluateTrustTier,
+  type GateProjection,
+  type PolicyVerdict,
+  rewriteForAutonomy,
+} from '@fluidbox/policy';
+
+/** What governs the calls of one run: the part of its frozen spec that the gate reads, ready to decide. */
+export interface FrozenRules {
+  readonly toolSurface: ReadonlySet<string>;
+  readonly trustTier: 'trusted' | 'read_only';
+  readonly autonomy: 'supervised' | 'autonomous';
+  readonly policy: CompiledPolicy;
+  readonly policyDigest: string;
+}
+
+export type StageSource = 'capability' | 'trust_tier' | 'policy' | 'autonomy_rewrite' | 'observe';
+
+/** What the frozen rules say about one call, whatever has happened in the run. */
+export interface Ruling {
+  readonly verdict: 'allow' | 'ask' | 'deny';
+  readonly source: StageSource;
+  readonly code: string;
+  /** For people. */
+  readonly reason: string;
+  /** For the agent, when the call is denied. */
+  readonly message: string;
+  /** The policy's own word, where another stage or mode overrode it. */
+  readonly originalVerdict: 'allow' | 'ask' | 'deny' | null;
+  /** Null when the call never reached the policy. */
+  readonly policy: PolicyVerdict | null;
+}
+
+/** The call is judged by the frozen surface, then the trust tier, then the policy; the first that refuses has the word. */
+export function judgeByRules(rules: FrozenRules, projection: GateProjection): Ruling {
+  const unavailable = denyOutsideSurface(rules, projection) ?? denyUnboundTool(projection);
+  if (unavailable !== null) return unavailable;
+  const policy = evaluateProjection(rules.policy, projection);
+  return denyBelowTrustTier(rules, projection, policy) ?? byPolicy(rules, policy);
+}
+
+const refusal = (source: StageSource, code: string, reason: string, message: string): Ruling => ({
+  verdict: 'deny',
+  source,
+  code,
+  reason,
+  message,
+  originalVerdict: null,
+  policy: null,
+});
+
+function denyOutsideSurface(rules: FrozenRules, { tool }: GateProjection): Ruling | null {
+  if (tool.startsWith('mcp__') || rules.toolSurface.has(tool)) return null;
+  return refusal(
+    'capability',
+    'tool_not_granted',
+    `${tool} is not in the frozen tool surface of this run`,
+    `${tool} is not available in this run. Use one of the tools you were given.`,
+  );
+}
+
+/** Brokered tools need a binding, and none exists before the broker does. */
+function denyUnboundTool({ tool }: GateProjection): Ruling | null {
+  if (!tool.startsWith('mcp__')) return null;
+  return refusal(
+    'capability',
+    'tool_not_bound',
+    `no brokered tool is bound to this run, so ${tool} cannot be called`,
+    `${tool} is not connected to this run.`,
+  );
+}
+
+/** A floor: no policy and no person lets a call pass below it. */
+function denyBelowTrustTier(rules: FrozenRules, projection: GateProjection, policy: PolicyVerdict): Ruling | null {
+  const reason = evaluateTrustTier(rules.trustTier, projection);
+  if (reason === null) return null;
+  return {
+    verdict: 'deny',
+    source: 'trust_tier',
+    code: 'read_only',
+    reason,
+    message: `This run may only read: ${reason}.`,
+    originalVerdict: policy.verdict,
+    policy,
+  };
+}
+
+function byPolicy(rules: FrozenRules, policy: PolicyVerdict): Ruling {
+  const own = {
+    source: 'policy',
+    code: policyCodes[policy.verdict],
+    reason: policy.reason,
+    message: tellAgent(policy),
+    originalVerdict: null,
+    policy,
+  } as const;
+  if (policy.verdict === 'allow') return { ...own, verdict: 'allow' };
+  if (rules.policy.document.mode === 'observe')
+    return { ...own, verdict: 'allow', source: 'observe', code: 'observed', originalVerdict: policy.verdict };
+  const attended = rewriteForAutonomy(policy, rules.autonomy);
+  if (attended.originalVerdict === null) return { ...own, verdict: policy.verdict };
+  return {
+    ...own,
+    verdict: attended.verdict,
+    source: 'autonomy_rewrite',
+    code: attended.verdict === 'deny' ? 'approval_impossible' : 'allowed_unattended',
+    reason: attended.reason,
+    message: `Nobody is there to approve this call. ${tellAgent(policy)}`,
+    originalVerdict: attended.originalVerdict,
+  };
+}
+
+const policyCodes = { allow: 'allowed', ask: 'approval_required', deny: 'policy_denied' } as const;
+
+/** What the policy's author wrote for the agent, else what decided; never what is meant for the approver. */
+function tellAgent(policy: PolicyVerdict): string {
+  const deciding = policy.parts.find((part) => part.verdict === policy.verdict);
+  const why = deciding === undefined ? 'The policy does not allow this call.' : `The policy does not allow this call: ${deciding.reason}.`;
+  return policy.tellAgent === null ? why : `${why} ${policy.tellAgent}`;
+}
