@@ -42,6 +42,7 @@ export const runFiles = (runDir: string) => ({
   base: path.join(runDir, 'base.git'),
   manifest: path.join(runDir, 'base.json'),
   source: path.join(runDir, 'source.git'),
+  prepared: path.join(runDir, 'workspace.json'),
   supervisor: path.join(runDir, 'supervisor.json'),
   supervisorLog: path.join(runDir, 'supervisor.log'),
   lease: path.join(runDir, 'lease.json'),

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import fs from 'node:fs';
+import { isIP } from 'node:net';
 import { type GitSource, isBelow, isPrivateAddress, pickRef, type RemoteRef, refuseCloneUrl } from '../../domain/workspace-source';
 import { makeBareRepository } from './base-repository';
 import { type GitOptions, runGit } from './git-runner';
@@ -9,6 +10,10 @@ export interface FetchSettings {
   readonly localSources: readonly string[];
   /** Hosts that may have a private address. */
   readonly privateGitHosts: readonly string[];
+  /** An outgoing proxy, where the machine needs one; it resolves names itself. */
+  readonly proxy: string | null;
+  /** More certificate authorities than the system's. */
+  readonly caFile: string | null;
   readonly timeoutMs: number;
 }
 export interface FetchedCommit {
@@ -32,7 +37,7 @@ export async function fetchCommit(source: GitSource, gitDir: string, uid: number
     uid: gitUid,
     network: !remote.local,
     timeoutMs: settings.timeoutMs,
-    environment: { GIT_ALLOW_PROTOCOL: remote.local ? 'file' : 'https' },
+    environment: { ...remote.environment, GIT_ALLOW_PROTOCOL: remote.local ? 'file' : 'https' },
   };
   const git = (...args: string[]) => runGit(withSettings(remote.settings, args), options);
   const picked =
@@ -67,6 +72,7 @@ interface Remote {
   readonly url: string;
   readonly local: boolean;
   readonly settings: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 /** Settings go before the command, and `runGit` puts its own there already: as environment they reach git in the same way. */
@@ -81,32 +87,41 @@ function localRemote(path: string, settings: FetchSettings): Remote {
     throw new Error(`${path} is not below a folder that FLUIDBOX_LOCAL_SOURCES allows: add its folder there, or use an https clone_url`);
   }
   // Whose it is does not matter: only its objects are read, nothing of its configuration runs.
-  return { url: real, local: true, settings: ['safe.directory=*', 'uploadpack.packObjectsHook='] };
+  return { url: real, local: true, settings: ['safe.directory=*', 'uploadpack.packObjectsHook='], environment: {} };
 }
 
-/** The name is resolved once, checked, and pinned for git: a second answer of the resolver changes nothing. */
+/**
+ * The name is resolved once, checked, and pinned for git: a second answer of the resolver changes nothing. Behind a proxy the proxy resolves,
+ * and only an address that is written out can be checked here.
+ */
 async function httpsRemote(cloneUrl: string, settings: FetchSettings): Promise<Remote> {
   const url = new URL(cloneUrl);
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  const addresses = await lookup(host, { all: true }).catch((error: unknown) => {
-    throw new Error(`the host of clone_url cannot be resolved: ${host}`, { cause: error });
-  });
-  const blocked = settings.privateGitHosts.includes(host) ? undefined : addresses.find(({ address }) => isPrivateAddress(address));
-  if (blocked !== undefined || addresses[0] === undefined)
+  const addresses = await addressesOf(host, settings);
+  const allowed = settings.privateGitHosts.includes(host) || !(host === 'localhost' || addresses.some(isPrivateAddress));
+  if (!allowed)
     throw new Error(`the host of clone_url has a private address (${host}): list it in FLUIDBOX_PRIVATE_GIT_HOSTS if it is meant`);
-  const pinned = addresses.map(({ address, family }) => (family === 6 ? `[${address}]` : address)).join(',');
+  const pinned = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(',');
   return {
     url: url.href,
     local: false,
     settings: [
-      `http.curloptResolve=${host}:${url.port || 443}:${pinned}`,
-      'http.followRedirects=false',
-      'http.lowSpeedLimit=1000',
-      'http.lowSpeedTime=60',
-      'http.sslVerify=true',
-      'http.proxy=',
+      ...(settings.proxy === null ? [`http.curloptResolve=${host}:${url.port || 443}:${pinned}`] : []),
+      ...(settings.caFile === null ? [] : [`http.sslCAInfo=${settings.caFile}`]),
+      ...['http.followRedirects=false', 'http.lowSpeedLimit=1000', 'http.lowSpeedTime=60', 'http.sslVerify=true'],
     ],
+    // Not as a setting: a proxy's address may hold a password, and arguments are public.
+    environment: settings.proxy === null ? {} : { https_proxy: settings.proxy },
   };
+}
+
+async function addressesOf(host: string, settings: FetchSettings): Promise<string[]> {
+  if (isIP(host) !== 0) return [host];
+  if (settings.proxy !== null) return [];
+  const found = await lookup(host, { all: true }).catch((error: unknown) => {
+    throw new Error(`the host of clone_url cannot be resolved: ${host}`, { cause: error });
+  });
+  return found.map(({ address }) => address);
 }
 
 const parseLsRemote = (stdout: Buffer): RemoteRef[] =>

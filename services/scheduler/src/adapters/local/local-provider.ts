@@ -5,19 +5,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { RunnerSecrets } from '@fluidbox/contracts';
 import { holderOf } from '@fluidbox/tooling/pid-lock';
 import type { SandboxPlan } from '../../domain/sandbox-plan';
+import type { SandboxState } from '../../domain/sandbox-state';
 import { ExitFile, LeaseFile, StartedFile } from '../../domain/supervision';
 import { readJsonFile, runFiles, writeFileAtomically } from '../files';
 import { endGroups, killProcess, pidsOf } from './cgroups';
 import { launcherEnvironment } from './launcher';
-
-/** What is true on this host about the sandbox of a run. */
-export type SandboxState =
-  | { readonly status: 'none' }
-  | { readonly status: 'starting'; readonly generation: number; readonly pid: number }
-  | { readonly status: 'live'; readonly generation: number; readonly pid: number; readonly started: StartedFile }
-  | { readonly status: 'ended'; readonly exit: ExitFile }
-  /** Its supervisor was killed: nothing lives, and nobody wrote how it ended. */
-  | { readonly status: 'lost'; readonly generation: number; readonly sandboxId: string };
 
 const pollMs = 20;
 const startMsMax = 30_000;

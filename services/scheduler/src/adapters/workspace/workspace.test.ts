@@ -26,6 +26,8 @@ beforeEach(() => {
   settings = {
     localSources: [source],
     privateGitHosts: [],
+    proxy: null,
+    caFile: null,
     timeoutMs: 60_000,
     limits: { filesMax: 1000, bytesMax: 64 * 1024 ** 2, fileBytesMax: 16 * 1024 ** 2 },
   };
