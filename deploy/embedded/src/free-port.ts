@@ -1,8 +1,9 @@
+import { randomInt } from 'node:crypto';
 import net from 'node:net';
 
 const loopback = '127.0.0.1';
 
-/** The port, when it can be bound on loopback now; undefined when it is taken. 0 asks the system for any free one. */
+/** The port, when it can be bound on loopback now; undefined when it is taken. */
 export function bindablePort(port: number): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const server = net.createServer();
@@ -17,10 +18,20 @@ export function bindablePort(port: number): Promise<number | undefined> {
   });
 }
 
-/** The preferred port when it is free (so that a restart keeps its address), else any. */
-export async function freePort(preferred?: number): Promise<number> {
-  const kept = preferred === undefined || preferred === 0 ? undefined : await bindablePort(preferred);
-  const port = kept ?? (await bindablePort(0));
-  if (port === undefined) throw new Error('the system gave no free port on 127.0.0.1');
-  return port;
+/**
+ * Below the range from which systems take the local ports of outgoing connections: otherwise a client that reconnects to a server which
+ * is being restarted may be given the server's own port, connect to itself, and keep the server from coming back.
+ */
+const serverPorts = { first: 20_000, last: 29_999 };
+const TRIES = 200;
+
+/** The preferred port when it is free (so that a restart keeps its address), else any other that is not in `taken`. */
+export async function freePort(preferred?: number, taken: ReadonlySet<number> = new Set()): Promise<number> {
+  if (preferred !== undefined && preferred !== 0 && !taken.has(preferred) && (await bindablePort(preferred)) !== undefined)
+    return preferred;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const port = randomInt(serverPorts.first, serverPorts.last + 1);
+    if (!taken.has(port) && (await bindablePort(port)) !== undefined) return port;
+  }
+  throw new Error(`no free port on ${loopback} between ${serverPorts.first} and ${serverPorts.last}`);
 }

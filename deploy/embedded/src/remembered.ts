@@ -30,17 +30,23 @@ export async function choosePorts(layout: HomeLayout, caller: Environment, prefe
     const port = field(layout.portsFile, name);
     return typeof port === 'number' ? port : undefined;
   };
+  const taken = new Set<number>();
+  const choose = async (preferred: number | undefined): Promise<number> => {
+    const port = await freePort(preferred, taken);
+    taken.add(port);
+    return port;
+  };
   const listener = async (name: keyof typeof wellKnown): Promise<number> => {
     const asked = caller[variable[name]];
     if (asked !== undefined && asked !== '' && asked !== '0') return Number(asked);
-    return freePort(asked === '0' ? 0 : (last(name) ?? (preferWellKnown ? wellKnown[name] : 0)));
+    return choose(last(name) ?? (preferWellKnown && asked !== '0' ? wellKnown[name] : undefined));
   };
   const ports: Ports = {
     public: await listener('public'),
     control: await listener('control'),
     llm: await listener('llm'),
-    nats: await freePort(last('nats')),
-    postgres: await freePort(last('postgres')),
+    nats: await choose(last('nats')),
+    postgres: await choose(last('postgres')),
   };
   writeFileAtomically(layout.portsFile, JSON.stringify(ports));
   return ports;

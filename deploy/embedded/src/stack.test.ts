@@ -9,23 +9,26 @@ import { fixtureStack } from './fixtures/stack.fixture';
 import { FolderIsHeld } from './holder';
 import { homeLayout, repositoryRoot } from './layout';
 import { looseSecrets } from './secrets';
-import { startStack } from './stack';
+import { type RunningStack, startStack } from './stack';
 import { liveStack, readUpFile } from './up-file';
 import { withStack } from './with-stack';
 
-const folders: string[] = [];
-const newHome = (): string => {
-  const home = fs.mkdtempSync(path.join(os.tmpdir(), 'fluidbox-stack-'));
-  folders.push(home);
-  return home;
-};
-afterAll(() => {
-  for (const home of folders) fs.rmSync(home, { recursive: true, force: true });
+// One folder for all: every test leaves it free, and the first start of each would cost an initdb.
+const home = fs.mkdtempSync(path.join(os.tmpdir(), 'fluidbox-stack-'));
+const started: RunningStack[] = [];
+async function start(options = fixtureStack(home)): Promise<RunningStack> {
+  const stack = await startStack(options);
+  started.push(stack);
+  return stack;
+}
+afterEach(async () => {
+  for (const stack of started.splice(0)) await stack.stop();
 });
+afterAll(() => fs.rmSync(home, { recursive: true, force: true }));
 jest.setTimeout(60_000);
 
 /** A stack in a process of its own, up and ready. */
-async function stackProcess(home: string): Promise<ChildProcess> {
+async function stackProcess(): Promise<ChildProcess> {
   const register = path.join(repositoryRoot, 'libs/tooling/process/register.cjs');
   const script = path.join(__dirname, 'fixtures/stack.fixture.ts');
   const child = spawn(process.execPath, ['--conditions=source', '--require', register, script, home], {
@@ -35,17 +38,16 @@ async function stackProcess(home: string): Promise<ChildProcess> {
   return child;
 }
 
-const processesOf = (home: string) => {
+const processesOf = () => {
   const up = readUpFile(homeLayout(home).upFile);
   return (up?.processes ?? []).map(({ pid, started }) => ({ pid, startTime: started }));
 };
 
 describe('a stack', () => {
   it('writes up.json when it answers, makes secrets only its owner reads, and leaves nothing running', async () => {
-    const home = newHome();
     const { upFile, secrets } = homeLayout(home);
-    const stack = await startStack(fixtureStack(home));
-    const parts = processesOf(home);
+    const stack = await start();
+    const parts = processesOf();
     expect(parts).toHaveLength(2);
     expect(parts.every(isAlive)).toBe(true);
     expect((await liveStack(upFile))?.public_url).toBe(stack.up.public_url);
@@ -58,37 +60,34 @@ describe('a stack', () => {
   });
 
   it('refuses a second one on its folder and says who holds it; the folder is free after it', async () => {
-    const home = newHome();
-    const first = await startStack(fixtureStack(home));
+    const first = await start();
     const second = startStack(fixtureStack(home));
     await expect(second).rejects.toThrow(FolderIsHeld);
     await expect(second).rejects.toThrow(new RegExp(`held by process ${process.pid} since \\d{4}-`));
-    expect(processesOf(home).every(isAlive)).toBe(true);
+    expect(processesOf().every(isAlive)).toBe(true);
     await first.stop();
-    const third = await startStack(fixtureStack(home));
+    const third = await start();
     await third.stop();
   });
 
   it('killed, is found by the next one, which ends its orphans and takes over', async () => {
-    const home = newHome();
-    const killed = await stackProcess(home);
-    const orphans = processesOf(home);
+    const killed = await stackProcess();
+    const orphans = processesOf();
     killed.kill('SIGKILL');
     await once(killed, 'exit');
     expect(orphans.map(isAlive)).toEqual([true, true]);
     expect(await liveStack(homeLayout(home).upFile)).toBeUndefined();
 
     const said: string[] = [];
-    const next = await startStack(fixtureStack(home, (text) => said.push(text)));
+    const next = await start(fixtureStack(home, (text) => said.push(text)));
     expect(orphans.map(isAlive)).toEqual([false, false]);
     expect(said).toContain('ended what an earlier stack left behind: nats, postgres');
     await next.stop();
   });
 
   it('keeps its identity, its keys and its passwords over restarts', async () => {
-    const home = newHome();
     const read = (name: string) => fs.readFileSync(path.join(homeLayout(home).secrets, name), 'utf8');
-    const first = await startStack(fixtureStack(home));
+    const first = await start();
     const before = [
       first.up.deployment_id,
       first.up.nats_url,
@@ -99,7 +98,7 @@ describe('a stack', () => {
       read('gate.json'),
     ];
     await first.stop();
-    const second = await startStack(fixtureStack(home));
+    const second = await start();
     expect([
       second.up.deployment_id,
       second.up.nats_url,
@@ -113,16 +112,17 @@ describe('a stack', () => {
   });
 
   it('does not replace a key-encryption key that was lost', async () => {
-    const home = newHome();
-    await (await startStack(fixtureStack(home))).stop();
-    fs.rmSync(path.join(homeLayout(home).secrets, 'kek'));
+    await (await start()).stop();
+    const kek = path.join(homeLayout(home).secrets, 'kek');
+    fs.renameSync(kek, `${kek}.lost`);
     await expect(startStack(fixtureStack(home))).rejects.toThrow(/kek is missing although/);
+    fs.renameSync(`${kek}.lost`, kek);
+    await start();
   });
 
   it.each(['postgres', 'nats'])('starts %s again when it is killed, on the same port', async (name) => {
-    const home = newHome();
     const restarted = deferred();
-    const stack = await startStack(fixtureStack(home, (text) => /was started again/.test(text) && restarted.resolve(undefined)));
+    const stack = await start(fixtureStack(home, (text) => /was started again/.test(text) && restarted.resolve(undefined)));
     const victim = stack.up.processes.find((part) => part.name === name);
     process.kill(victim?.pid ?? 0, 'SIGKILL');
     await restarted.promise;
@@ -143,8 +143,7 @@ function deferred() {
 
 describe('withStack', () => {
   it('uses the stack that lives and leaves it running', async () => {
-    const home = newHome();
-    const stack = await startStack(fixtureStack(home));
+    const stack = await start();
     const used = await withStack(fixtureStack(home), async (up) => up.pid_started_at);
     expect(used).toBe(stack.up.pid_started_at);
     expect(await liveStack(homeLayout(home).upFile)).toBeDefined();
@@ -152,7 +151,6 @@ describe('withStack', () => {
   });
 
   it('waits for a stack that another command is starting, and uses it', async () => {
-    const home = newHome();
     const starting = startStack(fixtureStack(home));
     const said: string[] = [];
     const used = await withStack(
@@ -166,10 +164,9 @@ describe('withStack', () => {
   });
 
   it('starts one for the duration when none lives, also when the work fails', async () => {
-    const home = newHome();
     let parts: ReturnType<typeof processesOf> = [];
     const work = withStack(fixtureStack(home), async () => {
-      parts = processesOf(home);
+      parts = processesOf();
       throw new Error('the work failed');
     });
     await expect(work).rejects.toThrow('the work failed');
