@@ -179,7 +179,14 @@ describe('the fold of a run', () => {
   it('leaves a call that waits for a person waiting when its id is reused wrongly', () => {
     const violation: [EventType, Record<string, unknown>] = [
       'tool.decision',
-      { tool_call_id: 'c1', tool: 'Write', verdict: 'deny', source: 'protocol_violation', input_digest: digest, code: 'protocol_violation' },
+      {
+        tool_call_id: 'c1',
+        tool: 'Write',
+        verdict: 'deny',
+        source: 'protocol_violation',
+        input_digest: digest,
+        code: 'protocol_violation',
+      },
     ];
     const run = fold(created, running, requested('c1'), asked('c1'), requested('c1', 'Write'), violation);
     expect(run.calls.get('c1')).toMatchObject({ decision: null, approval: { settled: null } });

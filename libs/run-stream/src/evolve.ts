@@ -63,7 +63,9 @@ const changes: { readonly [T in EventType]: Change<T> } = {
   'run.result': nothing,
   'agent.message': nothing,
   'tool.completed': nothing,
-  'run.error': nothing,
+  'run.error': (state, data) => {
+    state.lastErrorCode = data.code;
+  },
   'workspace.initialized': (state, data) => {
     state.workspaceReady = true;
     state.archiveDigest = data.archive_digest;
@@ -194,7 +196,7 @@ const changes: { readonly [T in EventType]: Change<T> } = {
   'model.tool_call_closed': (state, data) => closeModelCall(state, data.tool_call_id, data.class),
   'coverage.gap': (state, data) => {
     closeModelCall(state, data.tool_call_id, data.class);
-    if (data.class === 'uncovered') state.modelAccessEnded ??= 'coverage';
+    if (data.report_only !== true) state.modelAccessEnded ??= 'coverage';
   },
   'agent.created': nothing,
   'agent.revised': nothing,

@@ -91,6 +91,8 @@ export interface RunState {
   quiesceDeadlineAt: number | null;
   outcome: Outcome | null;
   resultSeen: boolean;
+  /** Code of the last `run.error`. */
+  lastErrorCode: string | null;
   workspaceReady: boolean;
   archiveDigest: string | null;
   archiveBytes: number;
@@ -143,6 +145,7 @@ export const initialRun = (): RunState => ({
   quiesceDeadlineAt: null,
   outcome: null,
   resultSeen: false,
+  lastErrorCode: null,
   workspaceReady: false,
   archiveDigest: null,
   archiveBytes: 0,
