@@ -1,4 +1,13 @@
-import { type CreateRun, type ParsedRequestOf, Problem, runStream, type StreamRef, streamNameOf } from '@fluidbox/contracts';
+import {
+  type CreateRun,
+  type ParsedRequestOf,
+  Problem,
+  type ReplyOf,
+  RunId,
+  runStream,
+  type StreamRef,
+  streamNameOf,
+} from '@fluidbox/contracts';
 import { exists, type RunState, runFold } from '@fluidbox/run-stream';
 import { type RunKeys, uuidV5 } from '@fluidbox/seal';
 import { createdEvent, decideCreate } from '../domain/run';
@@ -7,7 +16,7 @@ import type { Ports } from './ports';
 type Request = ParsedRequestOf<typeof CreateRun>;
 
 /** Freeze, then one first event. A key names the run, so a repeat collides and answers the run that is there. */
-export async function createRun(ports: Ports, request: Request): Promise<{ run_id: string; replayed: boolean }> {
+export async function createRun(ports: Ports, request: Request): Promise<ReplyOf<typeof CreateRun>> {
   const { principal, idempotency_key: key, body, invocation } = request;
   const runId = key === null ? ports.ids.uuid() : uuidV5(principal.org, 'run', key);
   const stream = runStream(runId, principal.org);
@@ -35,16 +44,16 @@ export async function createRun(ports: Ports, request: Request): Promise<{ run_i
     const decided = decideCreate(run, first);
     return decided.result.created ? { events: decided.events, result: null, createKeys: created } : { events: [], result: run };
   });
-  return lost === null ? { run_id: runId, replayed: false } : replay(ports, stream, lost, request);
+  return lost === null ? { run_id: RunId.parse(runId), replayed: false } : replay(ports, stream, lost, request);
 }
 
 /** Salted like everything a person wrote; the caller is part of it, so nobody is handed a run of somebody else who used the same key. */
 const requestDigest = (keys: RunKeys, request: Request): string => keys.digest({ principal: request.principal.name, body: request.body });
 
-async function replay(ports: Ports, stream: StreamRef, run: RunState, request: Request): Promise<{ run_id: string; replayed: boolean }> {
+async function replay(ports: Ports, stream: StreamRef, run: RunState, request: Request): Promise<ReplyOf<typeof CreateRun>> {
   const keys = await ports.ledger.keyring.keysOf(streamNameOf(stream));
   if (requestDigest(keys, request) !== run.requestDigest) {
     throw new Problem('idempotency_mismatch', 'this Idempotency-Key was used for another request; use a new key');
   }
-  return { run_id: stream.id, replayed: true };
+  return { run_id: RunId.parse(stream.id), replayed: true };
 }

@@ -300,6 +300,11 @@ describe('nextStep in any stream', () => {
     );
   });
 
+  it('leaves a status alone that only a newer version knows', () => {
+    const newer = { ...given(event.created()), status: 'hibernating' as RunState['status'] };
+    expect(nextStep(newer, watch(0))).toEqual({ events: [], closes: false, wakeAt: t0 + limits.lookAgainMs });
+  });
+
   it('knows every status by name', () => {
     for (const status of runStatuses) expect(nextStep({ ...given(event.created()), status }, watch(0))).toBeDefined();
   });

@@ -57,6 +57,8 @@ const shown = <R>(decided: Decided<R> | Problem) =>
         ),
         decided.result,
       ];
+const shownReason = (decided: Decided<unknown> | Problem) =>
+  decided instanceof Problem ? decided.code : decided.events.flatMap(({ data }) => ('reason' in data ? [data.reason] : []));
 const principal = (name: string, role: 'member' | 'approver' | 'admin' = 'member') => ({ name, role, org: 'default' });
 
 describe('create', () => {
@@ -99,6 +101,15 @@ describe('result', () => {
     const decided = decideResult(given(...running), report, t0);
     expect(shown(decided)).toEqual([['session.status_changed finalizing completed'], { ok: true }]);
     expect(decided instanceof Problem ? null : decided.events[0]?.content).toEqual({ summary: 'done' });
+  });
+
+  it('names the probe when the runner refused its sandbox', () => {
+    const probed = draft('run.error', { code: 'sandbox_probe_failed', reported_by: 'runner' });
+    const reasonOf = (drafts: readonly EventDraft[]) => {
+      const decided = decideResult(given(...drafts), { generation: 1, outcome: 'failed' }, t0);
+      return shownReason(decided);
+    };
+    expect([reasonOf([...running, probed]), reasonOf(running)]).toEqual([['probe_failed'], ['runner_result']]);
   });
 
   it('changes nothing the second time, and says so', () => {

@@ -17,6 +17,9 @@ export interface Decided<R> {
   readonly result: R;
 }
 
+/** What a runner reports before the result `failed` when its sandbox is not what it must be. */
+const probeFailedCode = 'sandbox_probe_failed';
+
 const gone = (): Problem => new Problem('not_found', 'there is no such run');
 
 /** The first event, or nothing when the run exists: then the caller compares the request and answers the run that is there. */
@@ -117,7 +120,13 @@ export function decideResult(
   const forced = forcedEnding(run);
   if (forced !== null)
     return { events: windDown(run, { ...forced, how: 'at_once', summary: report.summary }, now), result: { ok: true, note: 'finalizing' } };
-  const ending = { outcome: report.outcome, reason: 'runner_result', how: 'at_once', summary: report.summary } as const;
+  const probeFailed = report.outcome === 'failed' && run.lastErrorCode === probeFailedCode;
+  const ending = {
+    outcome: report.outcome,
+    reason: probeFailed ? 'probe_failed' : 'runner_result',
+    how: 'at_once',
+    summary: report.summary,
+  } as const;
   return { events: windDown(run, ending, now), result: { ok: true } };
 }
 
