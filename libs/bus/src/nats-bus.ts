@@ -162,8 +162,8 @@ class NatsBus implements Bus {
 
   private listen(subject: string, receive: (message: Msg) => void, queue?: string): Subscription {
     const callback = (error: Error | null, message: Msg): void => {
-      if (error !== null) return this.warn(`subscription ${subject} failed`, error);
-      receive(message);
+      if (error === null) receive(message);
+      else this.warn(`subscription ${subject} failed`, error);
     };
     const subscription: NatsSubscription = this.connection.subscribe(subject, queue === undefined ? { callback } : { callback, queue });
     return {

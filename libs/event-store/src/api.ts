@@ -121,6 +121,8 @@ export interface Ledger {
   state<S>(fold: Fold<S>, stream: StreamRef, options?: { fresh?: boolean }): Promise<{ state: S; version: number }>;
   /** Batches of other processes, from the bus: applied to the cached folds. A jump makes the next use read the range. */
   apply(message: LogMessage): void;
+  /** The bus was away and messages may be missing: every cached stream is read on before its next use. */
+  doubt(): void;
   /** Content of one event, opened; null when erased. */
   content(stream: StreamRef, seq: number, keyClass: ContentClass): Promise<unknown>;
   readonly store: EventStore;

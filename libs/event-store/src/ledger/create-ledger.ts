@@ -136,6 +136,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     },
     state: async (fold, stream, read) => (read?.fresh === true ? catchUp(fold, stream) : current(fold, stream)),
     apply: (message) => cache.applyMessage(message),
+    doubt: () => cache.doubt(),
     content: async (stream, seq, keyClass) => {
       const sealed = (await store.readContent(stream, [seq], keyClass)).get(seq);
       const event: RecordedEvent | undefined = (await store.read(stream, { after: seq - 1, limit: 1 }))[0];

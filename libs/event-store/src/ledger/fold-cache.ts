@@ -78,6 +78,11 @@ export class FoldCache {
     if (message.events !== null && message.firstSeq <= entry.version + 1) this.apply(message.stream, message.events.map(recordedOfLog));
   }
 
+  /** As if somebody had spoken of one more event of every stream. */
+  doubt(): void {
+    for (const entry of this.#entries.values()) entry.heard = Math.max(entry.heard, entry.version + 1);
+  }
+
   #evictOldest(): void {
     const oldest = this.#entries.keys().next().value;
     if (oldest !== undefined) this.#entries.delete(oldest);
