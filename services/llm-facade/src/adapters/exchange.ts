@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Exchange } from '../app/ports';
+
+/** Node's request and response as the use cases see them: nothing is parsed or buffered on the way. */
+export function exchangeOf(request: IncomingMessage, response: ServerResponse): Exchange {
+  const closed = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) closed.abort(new Error('the runner hung up'));
+  });
+  return {
+    headers: singleHeaders(request),
+    hungUp: closed.signal,
+    readBody: (bytesMax) => readBody(request, bytesMax),
+    head(status, headers) {
+      response.writeHead(status, headers);
+      response.flushHeaders();
+    },
+    async write(chunk) {
+      if (chunk.length === 0 || response.destroyed) return;
+      if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    },
+    end: () => void response.end(),
+    cut: () => void response.destroy(),
+  };
+}
+
+function singleHeaders(request: IncomingMessage): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
+  );
+}
+
+async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | 'too_large'> {
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return 'too_large';
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // Left open on an early return: the answer still has to go out on this connection.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) return 'too_large';
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes);
+}

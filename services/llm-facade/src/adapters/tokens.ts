@@ -1,0 +1,2 @@
+export const PORTS = Symbol('Ports');
+export const REQUESTS = Symbol('RequestsInFlight');

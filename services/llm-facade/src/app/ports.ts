@@ -1,0 +1,77 @@
+import type { RunSpec, StreamRef } from '@fluidbox/contracts';
+import type { Ledger } from '@fluidbox/event-store';
+import type { RunTokenVerifier } from '@fluidbox/seal';
+import type { Clock, Ids } from '@fluidbox/service-kit';
+import type { ReservationQueue } from './reservation-queue';
+
+export interface Ports {
+  readonly ledger: Ledger;
+  readonly tokens: RunTokenVerifier;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly specOf: (digest: string) => Promise<RunSpec>;
+  readonly upstream: Upstream;
+  readonly queue: ReservationQueue;
+  /** Streams of runs that may still have open reservations. */
+  readonly openRuns: () => Promise<readonly StreamRef[]>;
+  readonly log: FacadeLog;
+  readonly settings: Settings;
+}
+
+export interface Settings {
+  /** How long a request waits for budget that others hold. */
+  readonly reservationWaitMs: number;
+  readonly bodyBytesMax: number;
+  /** How long a request that cannot be booked is held while the ledger is away. */
+  readonly bookingPatienceMs: number;
+}
+
+export interface FacadeLog {
+  warn(fields: Record<string, unknown>, message: string): void;
+  error(fields: Record<string, unknown>, message: string): void;
+}
+
+/** The model provider. */
+export interface Upstream {
+  send(request: UpstreamRequest): Promise<UpstreamAnswer>;
+  close(): Promise<void>;
+}
+export interface UpstreamRequest {
+  /** Below the provider's base URL. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  readonly signal: AbortSignal;
+}
+export interface UpstreamAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  /** Those that a runner may see. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Buffer>;
+}
+/** Why there is no answer. `sent`: the provider may have begun to work, and to charge. */
+export class UpstreamFailed extends Error {
+  constructor(
+    readonly sent: boolean,
+    message: string,
+    options: { cause: unknown },
+  ) {
+    super(message, options);
+    this.name = 'UpstreamFailed';
+  }
+}
+
+/** One request of a runner and its answer, without HTTP's details. */
+export interface Exchange {
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readBody(bytesMax: number): Promise<Buffer | 'too_large'>;
+  /** Aborted when the runner hung up. */
+  readonly hungUp: AbortSignal;
+  head(status: number, headers: Readonly<Record<string, string>>): void;
+  /** Resolves when the runner's connection takes more. */
+  write(chunk: Buffer): Promise<void>;
+  end(): void;
+  /** Cuts the connection: the runner sees an incomplete answer. */
+  cut(): void;
+}

@@ -1,0 +1,97 @@
+import type { Dialect, RequestKind, ScreenedRequest } from '../domain/dialect';
+import { estimateOf } from '../domain/estimate';
+import { ModelRequestRefused, type Refusal, refusals } from '../domain/refusal';
+import { release, settlePessimistically } from '../domain/settlement';
+import type { Caller } from './authorize';
+import { book } from './book';
+import { checkCoverage } from './check-coverage';
+import { type Exchange, type Ports, type UpstreamAnswer, UpstreamFailed } from './ports';
+import { bookGivenUp, type Relay, relayAnswer } from './relay-answer';
+import { relayUnmetered } from './relay-unmetered';
+import { reserve } from './reserve';
+import { offersTool } from './run-rules';
+
+export interface ModelRoute {
+  readonly dialect: Dialect;
+  readonly kind: RequestKind;
+  readonly path: string;
+}
+
+/** From an authorised request to its answer: screen → coverage → reserve → send → relay and book. */
+export async function serveModelRequest(
+  ports: Ports,
+  caller: Caller,
+  route: ModelRoute,
+  exchange: Exchange,
+  stopping: AbortSignal,
+): Promise<void> {
+  const { dialect, kind } = route;
+  if (caller.spec.harness.dialect !== dialect.id) throw new ModelRequestRefused(refusals.noSuchPath(route.path));
+  const request = screenBody(caller, route, await readBody(ports, exchange));
+  const signal = AbortSignal.any([exchange.hungUp, stopping]);
+  const send = (): Promise<UpstreamAnswer> =>
+    ports.upstream.send({
+      path: route.path,
+      headers: {
+        ...dialect.forwardedHeaders(exchange.headers),
+        'content-type': 'application/json',
+        accept: request.stream ? 'text/event-stream' : 'application/json',
+      },
+      body: request.body,
+      signal,
+    });
+  if (kind === 'count_tokens') return relayUnmetered(await send().catch(refuseFailure), exchange);
+
+  await checkCoverage(ports, caller, request.toolResults);
+  const { price } = caller.spec.price_table;
+  if (price === null && caller.spec.budgets.max_cost_micro_usd !== null)
+    throw new ModelRequestRefused(refusals.unknownPrice(caller.spec.model));
+  const estimate = estimateOf(request.body.length, request.outputTokensMax, price);
+  const reservation = await reserve(ports, caller, estimate, exchange.hungUp);
+  const startedAt = ports.clock.now().getTime();
+
+  let answer: UpstreamAnswer;
+  try {
+    answer = await send();
+  } catch (error) {
+    await bookFailure(ports, { caller, route, request, reservation, estimate, startedAt, exchange }, error);
+    return refuseFailure(error);
+  }
+  if (answer.status >= 400) {
+    await book(ports, caller.stream, (run) => release(run, reservation.reservationId, 'refused_upstream'));
+    return relayUnmetered(answer, exchange);
+  }
+  await relayAnswer(ports, { caller, route, request, reservation, estimate, startedAt, answer, exchange });
+}
+
+/** Nothing sent: nothing spent. Given up by the runner: what was sent is charged. Anything else may have been charged in full. */
+async function bookFailure(ports: Ports, relay: Omit<Relay, 'answer'>, error: unknown): Promise<void> {
+  const { reservationId } = relay.reservation;
+  if (error instanceof UpstreamFailed && !error.sent)
+    await book(ports, relay.caller.stream, (run) => release(run, reservationId, 'not_sent'));
+  else if (relay.exchange.hungUp.aborted) await bookGivenUp(ports, relay);
+  else await book(ports, relay.caller.stream, (run) => settlePessimistically(run, reservationId));
+}
+
+async function readBody(ports: Ports, exchange: Exchange): Promise<unknown> {
+  const body = await exchange.readBody(ports.settings.bodyBytesMax);
+  if (body === 'too_large') throw new ModelRequestRefused(refusals.tooLarge(ports.settings.bodyBytesMax));
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    throw new ModelRequestRefused(refusals.invalid('body: must be JSON'));
+  }
+}
+
+function screenBody(caller: Caller, { dialect, kind }: ModelRoute, body: unknown): ScreenedRequest {
+  const screened = dialect.screen(body, kind, { model: caller.spec.model, offers: (tool) => offersTool(caller.spec, tool) });
+  if (!screened.ok) throw new ModelRequestRefused(screened.refusal);
+  return screened.request;
+}
+
+function refuseFailure(error: unknown): never {
+  if (!(error instanceof UpstreamFailed)) throw error;
+  throw new ModelRequestRefused(refusalOf(error));
+}
+const refusalOf = (error: UpstreamFailed): Refusal =>
+  refusals.upstreamUnavailable(`the model provider cannot be reached: ${error.message}`);

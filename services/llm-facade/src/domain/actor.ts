@@ -1,0 +1,2 @@
+/** Who appends the facade's events. */
+export const actor = 'service:llm-facade';

@@ -1,0 +1,55 @@
+import { llmBodyBytesMax } from '@fluidbox/contracts';
+import { createRunTokenVerifier, loadPublicKeys, readSecretFile } from '@fluidbox/seal';
+import type { ServiceContext } from '@fluidbox/service-kit';
+import { type DynamicModule, Inject, Module, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { LlmController } from './adapters/llm.controller';
+import { openRuns } from './adapters/open-runs';
+import { leaveBodiesUnread } from './adapters/raw-bodies';
+import { specReader } from './adapters/run-specs';
+import { PORTS, REQUESTS } from './adapters/tokens';
+import { createUpstream } from './adapters/upstream';
+import type { Ports } from './app/ports';
+import { RequestsInFlight } from './app/requests-in-flight';
+import { ReservationQueue } from './app/reservation-queue';
+import type { FacadeConfig } from './config';
+import { anthropicMessages } from './domain/anthropic-messages';
+
+@Module({})
+export class LlmFacadeModule implements OnModuleInit {
+  constructor(@Inject(HttpAdapterHost) private readonly http: HttpAdapterHost) {}
+
+  static with(context: ServiceContext, config: FacadeConfig): DynamicModule {
+    const key = readSecretFile(config.anthropicKeyFile, 'FLUIDBOX_ANTHROPIC_KEY_FILE').trim();
+    if (key === '')
+      throw new Error(`${config.anthropicKeyFile} (FLUIDBOX_ANTHROPIC_KEY_FILE) is empty: put the API key of the model provider there`);
+    const ports: Ports = {
+      ledger: context.ledger,
+      tokens: createRunTokenVerifier(loadPublicKeys(config.tokenPublicKeysFile)),
+      clock: context.clock,
+      ids: context.ids,
+      specOf: specReader(context.store),
+      upstream: createUpstream({ baseUrl: config.anthropicUrl, credential: anthropicMessages.credentialHeaders(key) }),
+      queue: new ReservationQueue(),
+      openRuns: () => openRuns(context.sql),
+      log: context.log,
+      settings: { reservationWaitMs: 20_000, bodyBytesMax: llmBodyBytesMax, bookingPatienceMs: 30_000 },
+    };
+    return LlmFacadeModule.of(ports);
+  }
+
+  static of(ports: Ports): DynamicModule {
+    return {
+      module: LlmFacadeModule,
+      controllers: [LlmController],
+      providers: [
+        { provide: PORTS, useFactory: () => ports },
+        { provide: REQUESTS, useFactory: () => new RequestsInFlight() },
+      ],
+    };
+  }
+
+  onModuleInit(): void {
+    leaveBodiesUnread(this.http);
+  }
+}

@@ -1,0 +1,24 @@
+import { llmBodyBytesMax } from '@fluidbox/contracts';
+import type { ServiceDefinition } from '@fluidbox/service-kit';
+import { PORTS, REQUESTS } from './adapters/tokens';
+import { lifecycle } from './app/lifecycle';
+import type { Ports } from './app/ports';
+import type { RequestsInFlight } from './app/requests-in-flight';
+import { FacadeConfig } from './config';
+import { LlmFacadeModule } from './llm-facade.module';
+
+/** The model plane: what a run may ask its model, what that may cost, and proof that every call the model made went through the gate. */
+export const definition: ServiceDefinition<FacadeConfig> = {
+  name: 'llm-facade',
+  config: FacadeConfig,
+  module: (context, config) => LlmFacadeModule.with(context, config),
+  http: (config) => ({ port: config.port, address: config.address, bodyBytesMax: llmBodyBytesMax }),
+  lifecycle: (app) => lifecycle(app.get<Ports>(PORTS), app.get<RequestsInFlight>(REQUESTS)),
+  // Another facade may have settled what a request here waits for.
+  onLog: (app) => {
+    const { queue } = app.get<Ports>(PORTS);
+    return (message) => {
+      if (message.category === 'run') queue.wake(message.id);
+    };
+  },
+};
