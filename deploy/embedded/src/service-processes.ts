@@ -86,10 +86,12 @@ export async function startServiceProcesses(
   const stop = async (): Promise<void> => {
     await Promise.all(running.map((service: Supervised) => service.stop()));
   };
-  const failed = started.find((result) => result.status === 'rejected');
-  if (failed) {
+  const failures = started.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+  if (failures.length > 0) {
     await stop();
-    throw failed.reason;
+    if (failures.every((failure) => failure instanceof EmbeddedFailure))
+      throw new EmbeddedFailure(failures.map(({ message }) => message).join('\n\n'));
+    throw new AggregateError(failures, 'some services did not start');
   }
   const processes = () =>
     running.map((service) => ({ name: service.name, pid: service.current().identity.pid, started: service.current().identity.startTime }));
