@@ -15,7 +15,7 @@ end $$;
 --
 -- A unit is what one stream gets in this batch, and the units come in stream order: heads are locked in that order, so that two appenders wait for each
 -- other but never in a circle. A unit whose head is not as it expects is left out and answered with the reason; the others are stored.
--- Units are numbered from 1, events from 0. Bodies and sealed contents arrive as one value with offsets: arrays of bytea would travel as hexadecimal text.
+-- Row 0 of the answer holds the positions of all stored events, the others tell of one unit each: units are numbered from 1, events from 0. Bodies and sealed contents arrive as one value with offsets: arrays of bytea would travel as hexadecimal text.
 create function ledger.append_batch(
   p_create boolean,
   p_streams text[], p_orgs text[], p_categories text[], p_expected bigint[], p_generations integer[], p_set_generations integer[], p_closes boolean[],
@@ -27,7 +27,8 @@ create function ledger.append_batch(
   p_document_units integer[], p_document_digests bytea[], p_document_bytes bytea[],
   p_account_units integer[], p_account_scopes text[], p_account_periods text[], p_account_reserves bigint[], p_account_settles bigint[]
 ) returns table (unit integer, status text, version bigint, generation integer, positions bigint[])
-language plpgsql as $$
+-- A young table has no statistics, and a plan that reads all heads would stay in the session for as long as it lives.
+language plpgsql set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   v_units integer[];
@@ -150,14 +151,13 @@ begin
       as e (unit, event_id, type, version, occurred, actor, start, length, n)
     join won w on w.ord = e.unit
     order by e.n
-    returning stream, seq, global_position
+    returning global_position
   )
-  select w.ord::integer, 'ok', w.seq, w.generation, s.positions
-  from won w
-  join (select stream, array_agg(global_position order by seq) as positions from stored group by stream) s on s.stream = w.stream
+  -- The events were inserted in their order, so the order of their positions is the order of the stored events over all units.
+  select 0, 'positions', 0::bigint, 0, array_agg(s.global_position order by s.global_position) from stored s
   union all
-  select u.ord::integer, coalesce(h.status, 'conflict'), coalesce(h.seq, 0), coalesce(h.generation, 0), null
+  select u.ord::integer, coalesce(h.status, 'conflict'), coalesce(h.seq, 0), coalesce(w.generation, h.generation, 0), null
   from unnest(p_streams) with ordinality as u (stream, ord)
   left join unnest(v_units, v_seqs, v_generations, v_statuses) as h (ord, seq, generation, status) on h.ord = u.ord
-  where h.status is distinct from 'ok';
+  left join won w on w.ord = u.ord;
 end $$;

@@ -76,7 +76,10 @@ class FollowerLoop {
       // The round that runs now may have read before the call.
       const needed = this.#round + 1;
       const check = (): void => {
-        if (this.#round > needed || this.#stopped) return resolve();
+        if (this.#round > needed || this.#stopped) {
+          resolve();
+          return;
+        }
         this.#waiting.push(check);
         // Otherwise the next round would come with the next idle look.
         this.wake();

@@ -1,4 +1,4 @@
-import { type EventDraft, eventTypes, LedgerBody, Problem, type StreamRef, streamNameOf } from '@fluidbox/contracts';
+import { type EventDraft, eventTypes, type LedgerBody, Problem, type StreamRef, streamNameOf } from '@fluidbox/contracts';
 import { canonicalJson, redactBody, redactContent } from '@fluidbox/redaction';
 import type { ContentClass, RunKeys } from '@fluidbox/seal';
 import type { Clock, Ids, PreparedEvent } from './api';
@@ -45,7 +45,7 @@ export function prepareEvent(draft: EventDraft, context: PrepareContext): Prepar
     data: eventTypes[draft.type].data.parse(draft.data),
     ...(Object.keys(digests).length === 0 ? {} : { content: digests }),
   };
-  const ledger = redactBody(LedgerBody.parse(body));
+  const ledger = redactBody(body);
   const bytes = ledger.bytes().length;
   if (bytes > ledgerBytesMax)
     throw new Problem('payload_too_large', `${draft.type} has ${bytes} bytes; a ledger event has at most ${ledgerBytesMax}`);

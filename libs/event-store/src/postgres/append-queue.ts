@@ -1,12 +1,10 @@
 import { Problem } from '@fluidbox/contracts';
 import type { AppendGroup, AppendResult } from '../api';
 import { mayShareUnit } from '../domain/append-rules';
-import { groupBytes, inStreamOrder, streamOf, type Unit } from './batch';
+import { inStreamOrder, type Unit } from './batch';
+import { type EncodedGroup, encodeGroup } from './encoded';
 
-export interface Entry {
-  readonly group: AppendGroup;
-  readonly stream: string;
-  readonly bytes: number;
+export interface Entry extends EncodedGroup {
   resolve(result: AppendResult): void;
   reject(error: unknown): void;
 }
@@ -25,11 +23,11 @@ export const defaultLimits: QueueLimits = {
 };
 
 export interface PlannedUnit extends Unit {
-  readonly entries: readonly Entry[];
+  readonly groups: readonly Entry[];
 }
 
 /**
- * Callers wait here while a batch commits. First in, first out for each stream; a stream that already has its unit in the batch waits for the next one,
+ * Callers wait here while batches commit. First in, first out for each stream; a stream that already has its unit in a batch waits for the next one,
  * unless the group is a fact that may join. Bounded: when it is full the caller hears `overloaded` and nothing was stored.
  */
 export class AppendQueue {
@@ -44,41 +42,37 @@ export class AppendQueue {
   }
 
   add(group: AppendGroup): Promise<AppendResult> {
-    const bytes = groupBytes(group);
-    if (this.#events + group.events.length > this.limits.queuedEventsMax || this.#bytes + bytes > this.limits.queuedBytesMax) {
+    const encoded = encodeGroup(group);
+    if (this.#events + group.events.length > this.limits.queuedEventsMax || this.#bytes + encoded.size > this.limits.queuedBytesMax) {
       throw new Problem(
         'overloaded',
         `the append queue is full (${this.#events} events, ${this.#bytes} bytes wait); nothing was stored, try again later`,
       );
     }
     this.#events += group.events.length;
-    this.#bytes += bytes;
+    this.#bytes += encoded.size;
     return new Promise((resolve, reject) => {
-      this.#entries.push({ group, stream: streamOf(group), bytes, resolve, reject });
+      this.#entries.push({ ...encoded, resolve, reject });
     });
   }
 
-  /** The next batch, in stream order. What does not fit stays, in its order. */
-  next(): PlannedUnit[] {
+  /** The next batch, in stream order, without the streams of `busy`: their batch is under way. What does not fit stays, in its order. */
+  next(busy: ReadonlySet<string>): PlannedUnit[] {
     const units = new Map<string, Entry[]>();
     const ids = new Set<string>();
-    const waiting = new Set<string>();
+    const waiting = new Set(busy);
     const left: Entry[] = [];
     let events = 0;
     let bytes = 0;
     let at = 0;
     for (; at < this.#entries.length; at += 1) {
-      const entry = this.#entries[at] as Entry;
+      const entry = this.#entries[at];
+      if (entry === undefined) break;
       const full =
-        events > 0 && (events + entry.group.events.length > this.limits.batchEventsMax || bytes + entry.bytes > this.limits.batchBytesMax);
+        events > 0 && (events + entry.events.length > this.limits.batchEventsMax || bytes + entry.size > this.limits.batchBytesMax);
       if (full) break;
       const unit = units.get(entry.stream);
-      const lead = unit?.[0];
-      const fits =
-        !waiting.has(entry.stream) &&
-        (lead === undefined || mayShareUnit(lead.group, entry.group)) &&
-        entry.group.events.every((event) => !ids.has(event.eventId));
-      if (!fits) {
+      if (waiting.has(entry.stream) || !mayJoin(unit, entry, ids)) {
         waiting.add(entry.stream);
         left.push(entry);
         continue;
@@ -86,21 +80,17 @@ export class AppendQueue {
       if (unit === undefined) units.set(entry.stream, [entry]);
       else unit.push(entry);
       for (const event of entry.group.events) ids.add(event.eventId);
-      events += entry.group.events.length;
-      bytes += entry.bytes;
+      events += entry.events.length;
+      bytes += entry.size;
     }
     this.#entries = [...left, ...this.#entries.slice(at)];
     this.#events -= events;
     this.#bytes -= bytes;
-    return [...units].map(([stream, entries]) => ({ stream, entries, groups: entries.map((entry) => entry.group) })).sort(inStreamOrder);
+    return [...units].map(([stream, groups]) => ({ stream, groups })).sort(inStreamOrder);
   }
+}
 
-  /** Everything that still waits, for the end. */
-  drain(): Entry[] {
-    const entries = this.#entries;
-    this.#entries = [];
-    this.#events = 0;
-    this.#bytes = 0;
-    return entries;
-  }
+function mayJoin(unit: readonly Entry[] | undefined, entry: Entry, ids: ReadonlySet<string>): boolean {
+  const lead = unit?.[0];
+  return (lead === undefined || mayShareUnit(lead.group, entry.group)) && entry.group.events.every((event) => !ids.has(event.eventId));
 }

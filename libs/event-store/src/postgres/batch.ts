@@ -1,10 +1,10 @@
-import { streamNameOf } from '@fluidbox/contracts';
-import type { AccountChange, AppendGroup } from '../api';
+import type { AccountChange } from '../api';
+import type { EncodedGroup } from './encoded';
 
 /** What one stream gets in a batch: one group, or facts that are fenced alike. */
 export interface Unit {
   readonly stream: string;
-  readonly groups: readonly AppendGroup[];
+  readonly groups: readonly EncodedGroup[];
 }
 export interface UnitOutcome {
   readonly status: string;
@@ -82,7 +82,7 @@ export function appendQuery(units: readonly Unit[], mayCreate: boolean): { name:
 
   units.forEach(({ stream, groups }, index) => {
     const ord = index + 1;
-    const lead = groups[0];
+    const lead = groups[0]?.group;
     if (lead === undefined) return;
     unit.streams.push(stream);
     unit.orgs.push(lead.stream.org);
@@ -93,9 +93,8 @@ export function appendQuery(units: readonly Unit[], mayCreate: boolean): { name:
     unit.closes.push(lead.closes === true);
     unit.firsts.push(event.ids.length);
     unit.counts.push(groups.reduce((sum, group) => sum + group.events.length, 0));
-    for (const group of groups) {
-      for (const prepared of group.events) {
-        const body = prepared.ledger.body();
+    for (const { group, events } of groups) {
+      for (const { prepared, body, bytes, digest } of events) {
         for (const keyClass of contentClasses) {
           const sealed = prepared.content[keyClass];
           if (sealed === undefined) continue;
@@ -111,8 +110,8 @@ export function appendQuery(units: readonly Unit[], mayCreate: boolean): { name:
         event.versions.push(body.version);
         event.occurred.push(body.occurred_at);
         event.actors.push(body.actor);
-        bodies.add(prepared.ledger.bytes());
-        digests.add(prepared.ledger.digest());
+        bodies.add(bytes);
+        digests.add(digest);
       }
       for (const document of group.documents ?? []) {
         documents.units.push(ord);
@@ -176,20 +175,22 @@ export interface UnitRow {
   readonly generation: number;
   readonly positions: readonly string[] | null;
 }
-export const outcomeOf = (row: UnitRow): UnitOutcome => ({
-  status: row.status,
-  version: Number(row.version),
-  generation: row.generation,
-  positions: (row.positions ?? []).map(Number),
-});
+
+/** The answer to the statement, by unit. */
+export function outcomesOf(rows: readonly UnitRow[], units: readonly Unit[]): UnitOutcome[] {
+  const positions = (rows.find((row) => row.unit === 0)?.positions ?? []).map(Number);
+  let at = 0;
+  return rows
+    .filter((row) => row.unit > 0)
+    .sort((a, b) => a.unit - b.unit)
+    .map((row) => {
+      const count = row.status === 'ok' ? eventCount(units[row.unit - 1]) : 0;
+      at += count;
+      return { status: row.status, version: Number(row.version), generation: row.generation, positions: positions.slice(at - count, at) };
+    });
+}
+const eventCount = (unit: Unit | undefined): number => (unit?.groups ?? []).reduce((sum, group) => sum + group.events.length, 0);
 
 /** Byte order of ASCII names, the same as the database's collation "C". */
 export const inStreamOrder = (a: { readonly stream: string }, b: { readonly stream: string }): number =>
   a.stream < b.stream ? -1 : a.stream > b.stream ? 1 : 0;
-
-export const groupBytes = (group: AppendGroup): number =>
-  group.events.reduce(
-    (sum, event) => sum + event.ledger.bytes().length + (event.content.projection?.length ?? 0) + (event.content.rest?.length ?? 0),
-    0,
-  ) + (group.documents ?? []).reduce((sum, document) => sum + document.bytes.length, 0);
-export const streamOf = (group: AppendGroup): string => streamNameOf(group.stream);

@@ -4,8 +4,9 @@ import type pg from 'pg';
 import type { AppendGroup, AppendResult, EventStore } from '../api';
 import { checkGroup } from '../domain/check-group';
 import { logMessageOf } from '../domain/recorded';
-import { storedEvents, storedResult } from './appender';
-import { appendQuery, outcomeOf, type UnitRow } from './batch';
+import { storedResult } from './appender';
+import { appendQuery, outcomesOf, type UnitRow } from './batch';
+import { encodeGroup, storedEvents } from './encoded';
 import { failureOf, unavailable } from './errors';
 import { pageMax, type Reader } from './reader';
 import { inTransaction } from './transaction';
@@ -75,12 +76,12 @@ async function decideUnderLock(
   checkGroup(group);
   if (streamNameOf(group.stream) !== name)
     throw new Problem('internal', `the lock is on ${name}, the group is for ${streamNameOf(group.stream)}`);
-  const appended = await client.query<UnitRow>(appendQuery([{ stream: name, groups: [group] }], version === 0));
-  const row = appended.rows[0];
-  if (row === undefined) throw new Error(`no outcome for ${name}`);
-  const outcome = outcomeOf(row);
+  const units = [{ stream: name, groups: [encodeGroup(group)] }];
+  const appended = await client.query<UnitRow>(appendQuery(units, version === 0));
+  const [outcome] = outcomesOf(appended.rows, units);
+  if (outcome === undefined) throw new Error(`no outcome for ${name}`);
   if (outcome.status !== 'ok') return { result: await reader.refusal(group, outcome), message: null };
-  const stored = storedEvents([group], outcome);
+  const stored = storedEvents(units[0]?.groups ?? [], outcome);
   return {
     result: { ok: true, firstSeq: outcome.version + 1, lastSeq: outcome.version + stored.recorded.length, events: stored.recorded },
     message: logMessageOf(stream, outcome.generation, stored.log),

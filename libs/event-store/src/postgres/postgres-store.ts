@@ -21,6 +21,7 @@ export type PostgresStoreOptions = ({ readonly url: string } | { readonly pool: 
 
 /** Locked appends hold up the stream's other writers, and each holds a connection: few at a time. */
 const lockedAppendsMax = 2;
+const batchesAtOnce = 2;
 
 /** The ledger in Postgres. The pool is used for reading; the appender and the locked appends have their own connections. */
 export function createPostgresStore(options: PostgresStoreOptions): EventStore {
@@ -38,8 +39,8 @@ export function createPostgresStore(options: PostgresStoreOptions): EventStore {
   const reader = new Reader(pool, runAs);
   const lockedPool = new pg.Pool({ ...config, max: lockedAppendsMax });
   lockedPool.on('error', () => undefined);
-  const connection = new Connection(config);
-  const appender = new GroupCommitAppender({ limits: { ...defaultLimits, ...options.limits }, retryMs, connection, reader, publish });
+  const connections = Array.from({ length: batchesAtOnce }, () => new Connection(config));
+  const appender = new GroupCommitAppender({ limits: { ...defaultLimits, ...options.limits }, retryMs, connections, reader, publish });
   const order = new GlobalOrder();
   const asSql: SqlClient = {
     query: async <Row extends object>(text: string, values: readonly unknown[] = []) => {
@@ -73,7 +74,7 @@ export function createPostgresStore(options: PostgresStoreOptions): EventStore {
     },
     close: async () => {
       await appender.close();
-      await Promise.all([connection.close(), lockedPool.end(), ownsPool ? pool.end() : undefined]);
+      await Promise.all([...connections.map((connection) => connection.close()), lockedPool.end(), ownsPool ? pool.end() : undefined]);
     },
   };
 }

@@ -118,14 +118,11 @@ export class Reader {
     if (outcome.status === 'foreign')
       throw new Problem('not_found', `stream ${streamNameOf(group.stream)} is not one of organisation ${group.stream.org}`);
     if (outcome.status === 'conflict') {
+      // Newer than the outcome, if more was appended meanwhile: the caller decides on what is true now.
       const missed = await this.#missed(group, outcome.version);
+      const version = missed.at(-1)?.seq ?? outcome.version;
       return (
-        storedResult(group, new Map(missed.map((event) => [event.eventId, event]))) ?? {
-          ok: false,
-          reason: 'conflict',
-          missed,
-          version: outcome.version,
-        }
+        storedResult(group, new Map(missed.map((event) => [event.eventId, event]))) ?? { ok: false, reason: 'conflict', missed, version }
       );
     }
     const stored = storedResult(group, await this.byIds(group.events.map((event) => event.eventId)));

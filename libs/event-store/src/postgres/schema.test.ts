@@ -1,0 +1,162 @@
+import { type ServiceName, serviceNames } from '@fluidbox/contracts';
+import { startTestPostgres, type TestDatabase, type TestPostgres } from '@fluidbox/testing';
+import pg from 'pg';
+import { groupOf, newRun } from '../fixtures/events';
+import { testServiceUrl } from '../test-schema';
+import { assertSchemaVersion, migrate } from './migrate';
+import { createPostgresStore } from './postgres-store';
+
+describe('schema, roles and row-level security', () => {
+  let postgres: TestPostgres;
+  let database: TestDatabase;
+  let admin: pg.Pool;
+  const clients: pg.Pool[] = [];
+  const as = (service: ServiceName): pg.Pool => {
+    const pool = new pg.Pool({ connectionString: testServiceUrl(database.url, service), max: 1 });
+    clients.push(pool);
+    return pool;
+  };
+  beforeAll(async () => {
+    postgres = await startTestPostgres();
+    database = await postgres.createDatabase({ migrated: true });
+    admin = new pg.Pool({ connectionString: database.url, max: 2 });
+  }, 60_000);
+  afterAll(async () => {
+    await Promise.all([admin.end(), ...clients.map((client) => client.end())]);
+    await postgres.stop();
+  });
+
+  it('migrates an empty database once, also when several processes do it at the same time', async () => {
+    const fresh = await postgres.createDatabase();
+    const passwords = Object.fromEntries(serviceNames.map((name) => [name, 'test'])) as Record<ServiceName, string>;
+    const options = { databaseUrl: fresh.url, passwords, rolePrefix: 'fluidbox_twice_' };
+    const results = await Promise.all([migrate(options), migrate(options), migrate(options)]);
+    expect(results.filter((result) => result.applied.length > 0)).toHaveLength(1);
+    expect(results[0]?.roles['runner-gateway']).toBe('fluidbox_twice_runner_gateway');
+    expect((await migrate(options)).applied).toEqual([]);
+  });
+
+  it('lets a service start only on its own schema version', async () => {
+    const fresh = await postgres.createDatabase({ migrated: true });
+    const empty = await postgres.createDatabase();
+    const pool = new pg.Pool({ connectionString: fresh.url });
+    const emptyPool = new pg.Pool({ connectionString: empty.url });
+    clients.push(pool, emptyPool);
+    await expect(assertSchemaVersion(pool)).resolves.toBeUndefined();
+    await expect(assertSchemaVersion(emptyPool)).rejects.toThrow(/lacks 0001_ledger.sql.*migrate/);
+    await pool.query("insert into ledger.schema_migrations (name, checksum) values ('9999_future.sql', 'x')");
+    await expect(assertSchemaVersion(pool)).rejects.toThrow(/9999_future.sql, which this version does not know/);
+    await pool.query("delete from ledger.schema_migrations where name = '9999_future.sql'");
+    await pool.query("update ledger.schema_migrations set checksum = 'x' where name = '0001_ledger.sql'");
+    await expect(assertSchemaVersion(pool)).rejects.toThrow(/0001_ledger.sql was changed/);
+  });
+
+  it('every appender may append and nobody may change an event, the superuser included', async () => {
+    const run = newRun();
+    for (const service of ['runs', 'gate', 'approvals', 'llm-facade', 'scheduler', 'run-specs'] as const) {
+      const store = createPostgresStore({ url: testServiceUrl(database.url, service) });
+      expect((await store.append([groupOf(run, 'any')]))[0]?.ok).toBe(true);
+      await store.close();
+      await expect(as(service).query("update ledger.events set body = ''")).rejects.toMatchObject({ code: '42501' });
+      await expect(as(service).query('delete from ledger.events')).rejects.toMatchObject({ code: '42501' });
+    }
+    for (const service of ['gateway', 'runner-gateway', 'projector'] as const) {
+      const store = createPostgresStore({ url: testServiceUrl(database.url, service) });
+      await expect(store.append([groupOf(run, 'any')])).rejects.toMatchObject({ code: 'internal' });
+      await store.close();
+    }
+    await expect(admin.query("update ledger.events set body = ''")).rejects.toThrow('events is append-only');
+    await expect(admin.query('truncate ledger.events')).rejects.toThrow('events is append-only');
+    await expect(admin.query('delete from ledger.documents')).rejects.toThrow('documents is append-only');
+  });
+
+  it('runs alone destroys keys; the scheduler does not even see wrapped ones', async () => {
+    const erase = 'update ledger.run_keys set rest = null where stream = $1';
+    await expect(as('runs').query(erase, ['run-x'])).resolves.toBeDefined();
+    await expect(as('gate').query(erase, ['run-x'])).rejects.toMatchObject({ code: '42501' });
+    await expect(as('gate').query('select rest from ledger.run_keys')).resolves.toBeDefined();
+    await expect(as('scheduler').query('select rest from ledger.run_keys')).rejects.toMatchObject({ code: '42501' });
+  });
+
+  it('a service sees its own tables and not those of another', async () => {
+    await expect(as('approvals').query('select * from approvals.timers')).resolves.toBeDefined();
+    await expect(as('gate').query('select * from approvals.timers')).rejects.toMatchObject({ code: '42501' });
+    await expect(as('projector').query('select * from read.run_rows')).resolves.toBeDefined();
+    await expect(as('gateway').query('select * from read.runs')).resolves.toBeDefined();
+    await expect(as('gateway').query("update read.models set live = 2 where name = 'runs'")).rejects.toMatchObject({ code: '42501' });
+    await expect(as('runs').query('select * from gateway.tokens')).rejects.toMatchObject({ code: '42501' });
+  });
+
+  it('binds the reading role to the organisation its transaction names', async () => {
+    const [mine, other] = [newRun('acme'), newRun('other')];
+    const writer = createPostgresStore({ url: testServiceUrl(database.url, 'runs') });
+    await writer.append([groupOf(mine, 0), groupOf(other, 0)]);
+    await writer.close();
+    const pool = as('gateway');
+    expect((await pool.query('select 1 from ledger.events')).rows).toEqual([]);
+    await pool.query('begin');
+    await pool.query("select set_config('fluidbox.org', 'acme', true)");
+    expect((await pool.query<{ stream: string }>('select stream from ledger.events')).rows).toEqual([{ stream: `run-${mine.id}` }]);
+    expect((await pool.query<{ stream: string }>('select stream from ledger.stream_heads')).rows).toEqual([{ stream: `run-${mine.id}` }]);
+    await pool.query('rollback');
+
+    const bound = createPostgresStore({ url: testServiceUrl(database.url, 'gateway'), rowSecurity: true });
+    expect(await bound.read(mine)).toHaveLength(1);
+    expect(await bound.read({ ...other, org: 'acme' })).toEqual([]);
+    expect(await bound.head(mine)).toMatchObject({ version: 1 });
+    await bound.close();
+  });
+
+  it('moves budget accounts with the event, all or none', async () => {
+    await admin.query(
+      `insert into ledger.budget_accounts (scope, period, "limit") values ('org:acme', '2026-11', 100), ('agent:a', '2026-11', null)`,
+    );
+    const store = createPostgresStore({ url: testServiceUrl(database.url, 'llm-facade') });
+    const run = newRun();
+    const reserve = (amount: number) => [
+      { scope: 'agent:a', period: '2026-11', reserve: amount, settle: 0 },
+      { scope: 'org:acme', period: '2026-11', reserve: amount, settle: 0 },
+    ];
+    const results = await Promise.all(
+      [60, 50, 40].map(async (amount) => (await store.append([groupOf(run, 'any', 1, { accounts: reserve(amount) })]))[0]),
+    );
+    expect(results.map((result) => (result?.ok === true ? 'ok' : result?.reason))).toEqual(['ok', 'over_account', 'ok']);
+    await store.append([groupOf(run, 2, 1, { accounts: [{ scope: 'org:acme', period: '2026-11', reserve: -60, settle: 25 }] })]);
+    const { rows } = await admin.query('select scope, reserved::int, spent::int from ledger.budget_accounts order by scope');
+    expect(rows).toEqual([
+      { scope: 'agent:a', reserved: 100, spent: 0 },
+      { scope: 'org:acme', reserved: 40, spent: 25 },
+    ]);
+    expect(await store.head(run)).toMatchObject({ version: 3 });
+    await store.close();
+  });
+
+  it('keeps content with its retention, by class and by kind of stream', async () => {
+    const run = newRun();
+    const agent = { category: 'agent' as const, id: run.id, org: 'default' };
+    const store = createPostgresStore({ url: testServiceUrl(database.url, 'run-specs') });
+    const sealed = (stream: typeof run) => {
+      const group = groupOf(stream, 0, 2);
+      return {
+        ...group,
+        events: group.events.map((event, i) =>
+          i === 1 ? { ...event, content: { projection: Buffer.from('p'), rest: Buffer.from('r') } } : event,
+        ),
+      };
+    };
+    await store.append([sealed(run), sealed(agent)]);
+    expect(await store.readContent(run, [1, 2], 'rest')).toEqual(new Map([[2, Buffer.from('r')]]));
+    expect(await store.readContent(run, [2], 'projection')).toEqual(new Map([[2, Buffer.from('p')]]));
+    expect(await store.readContent({ ...run, org: 'other' }, [2], 'rest')).toEqual(new Map());
+    const { rows } = await admin.query<{ stream: string; class: string; days: number | null }>(
+      'select stream, class, round(extract(epoch from expires_at - now()) / 86400)::int as days from ledger.content order by 1, 2',
+    );
+    expect(rows).toEqual([
+      { stream: `agent-${run.id}`, class: 'projection', days: null },
+      { stream: `agent-${run.id}`, class: 'rest', days: null },
+      { stream: `run-${run.id}`, class: 'projection', days: 90 },
+      { stream: `run-${run.id}`, class: 'rest', days: 30 },
+    ]);
+    await store.close();
+  });
+});
