@@ -1,4 +1,4 @@
 // The entry wrapper as an image of its own: what a runner in another language is started by.
-import { bundleRunner } from './bundle-runner.mjs';
+import { bundleRunner } from './src/bundle-runner.mjs';
 
 await bundleRunner({ packageDir: import.meta.dirname });

@@ -1,3 +1,3 @@
-import { bundleRunner } from '../runner-lib/bundle-runner.mjs';
+import { bundleRunner } from '@fluidbox/runner-lib/bundle';
 
 await bundleRunner({ packageDir: import.meta.dirname });

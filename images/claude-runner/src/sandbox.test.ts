@@ -10,19 +10,22 @@ import {
   launchInSandbox,
   newRunFolder,
   type RunFolder,
+  readRunnerImage,
   startControlPlane,
 } from '@fluidbox/runner-lib/testing';
 import { type MessagesRequest, type ScriptedModel, type ScriptedModelOptions, startScriptedModel } from '@fluidbox/testing';
-import { runnerImage } from './index';
 
 jest.setTimeout(120_000);
+
+const packageDir = path.resolve(__dirname, '..');
+const runnerImage = () => readRunnerImage(path.join(packageDir, 'dist'));
 
 let folder: RunFolder;
 let control: ControlPlane;
 let model: ScriptedModel;
 
 beforeAll(() => {
-  execFileSync(process.execPath, [path.resolve(__dirname, '../bundle.mjs')]);
+  execFileSync(process.execPath, [path.join(packageDir, 'bundle.mjs')]);
 });
 beforeEach(() => {
   folder = newRunFolder();
@@ -186,6 +189,13 @@ describe('the Claude runner on the real SDK in a real sandbox', () => {
     expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('AAA');
   });
 
+  it('lives through a fork bomb of a command', async () => {
+    const bomb = 'for i in $(seq 400); do sleep 5 & done 2>/dev/null; echo survived';
+    await run({ script: { steps: [{ tools: [bash(bomb)] }, { tools: [bash('echo and goes on')] }, { text: 'fine' }] } });
+    expect(control.results).toEqual([{ outcome: 'completed', summary: 'fine' }]);
+    expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('and goes on');
+  });
+
   it('stops with a result when the budget is exhausted, without asking the model again', async () => {
     let modelCalls = 0;
     await run({
@@ -277,7 +287,7 @@ describe('the Claude runner on the real SDK in a real sandbox', () => {
     bundleWithoutInterception(out);
     const { exitCode } = await run({
       script: { steps: [{ tools: [bash('echo unasked')] }, { text: 'ok' }] },
-      launch: { image: { ...runnerImage(), dir: out } },
+      launch: { image: { ...runnerImage(), bundleDir: path.join(out, 'bundle') } },
     });
     expect(control.asked).toEqual([]);
     expect(exitCode).toBe(5);
@@ -288,12 +298,11 @@ describe('the Claude runner on the real SDK in a real sandbox', () => {
 
 /** The same runner with both nets that make the program ask removed from its options. */
 function bundleWithoutInterception(out: string): void {
-  const packageDir = path.resolve(__dirname, '..');
   const mutate = `
     import fs from 'node:fs';
-    import { bundleRunner } from '../runner-lib/bundle-runner.mjs';
+    import { bundleRunner } from '@fluidbox/runner-lib/bundle';
     const cut = (text, part) => { if (!text.includes(part)) throw new Error('not found: ' + part); return text.replace(part, ''); };
-    await bundleRunner({ packageDir: ${JSON.stringify(packageDir)}, out: ${JSON.stringify(out)}, plugins: [{ name: 'mutant', setup(build) {
+    await bundleRunner({ packageDir: ${JSON.stringify(packageDir)}, dist: ${JSON.stringify(out)}, plugins: [{ name: 'mutant', setup(build) {
       build.onLoad({ filter: /claude-options\\.ts$/ }, ({ path }) => {
         const text = fs.readFileSync(path, 'utf8');
         return { loader: 'ts', contents: cut(cut(text, "PreToolUse: [{ onFailure: 'block', hooks: [askForEverything] }],"), "permissions: { ask: ['*'] }, ") };

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
-import { runnerImageAt } from './runner-image';
-import { type ControlPlane, launchInSandbox, newRunFolder, type RunFolder, startControlPlane } from './testing';
+import { type ControlPlane, launchInSandbox, newRunFolder, type RunFolder, readRunnerImage, startControlPlane } from './testing';
 
 jest.setTimeout(60_000);
 
@@ -58,7 +57,7 @@ describe('the entry wrapper for a foreign runner', () => {
     });
     const file = path.join(folder.dir, 'foreign.js');
     fs.writeFileSync(file, program);
-    const image = { ...runnerImageAt(packageDir), extraBinds: [{ src: file, dest: '/opt/foreign.js' }] };
+    const image = { ...readRunnerImage(path.join(packageDir, 'dist')), binds: [{ src: file, dest: '/opt/foreign.js' }] };
     const { exitCode, output } = await launchInSandbox({
       folder,
       image,

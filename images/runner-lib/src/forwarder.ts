@@ -60,7 +60,10 @@ function forward(request: http.IncomingMessage, response: http.ServerResponse, {
     if ([401, 403, 429].includes(answer.statusCode ?? 0)) watchRefusal(answer, onRefusal);
     answer.pipe(response);
   });
-  upstream.on('error', () => response.destroy());
+  // A server may answer before it has read the whole body; then the late write fails, but the answer stands.
+  upstream.on('error', () => {
+    if (!response.headersSent) response.destroy();
+  });
   response.on('close', () => upstream.destroy());
   request.pipe(upstream);
 }

@@ -25,8 +25,11 @@ export interface Bind {
 
 /** Every tmpfs has a size: its pages count as memory of the run, and one `dd` would otherwise get the run killed. */
 const tmpfsBytesMax = 256 * 1024 * 1024;
-/** Counted per user namespace: a fork bomb hits this and the runner outside lives on. */
-const processesMax = 256;
+/**
+ * Counted per user namespace and below the outer limit of 256: a fork bomb hits this and the runner outside lives on. sh-wrap
+ * lowers it again, so that the agent program keeps room for its own threads.
+ */
+const processesMax = 192;
 /** Under memory pressure the agent program goes before the runner, and a command (800, sh-wrap) before the agent. */
 const oomScoreAdjust = 300;
 

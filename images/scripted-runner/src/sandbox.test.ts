@@ -10,17 +10,20 @@ import {
   launchInSandbox,
   newRunFolder,
   type RunFolder,
+  readRunnerImage,
   startControlPlane,
 } from '@fluidbox/runner-lib/testing';
-import { runnerImage } from './index';
 
 jest.setTimeout(60_000);
+
+const packageDir = path.resolve(__dirname, '..');
+const runnerImage = () => readRunnerImage(path.join(packageDir, 'dist'));
 
 let folder: RunFolder;
 let control: ControlPlane | undefined;
 
 beforeAll(() => {
-  execFileSync(process.execPath, [path.resolve(__dirname, '../bundle.mjs')]);
+  execFileSync(process.execPath, [path.join(packageDir, 'bundle.mjs')]);
 });
 beforeEach(() => {
   folder = newRunFolder();

@@ -61,8 +61,13 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       );
     },
   };
-  const serve = async (socket: string, handle: http.RequestListener): Promise<http.Server> => {
-    const server = http.createServer(handle);
+  const serve = async (
+    socket: string,
+    handle: (request: http.IncomingMessage, response: http.ServerResponse) => Promise<void>,
+  ): Promise<http.Server> => {
+    const server = http.createServer((request, response) => {
+      handle(request, response).catch(() => response.destroy());
+    });
     server.requestTimeout = 0;
     server.listen(`${options.gatewayDir}/${socket}`);
     await once(server, 'listening');
@@ -70,7 +75,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     return server;
   };
   const servers = [
-    await serve('control.sock', (request, response) => void answerControl(options, control, request, response)),
+    await serve('control.sock', (request, response) => answerControl(options, control, request, response)),
     await serve('llm.sock', (request, response) => answerModel(options, control, request, response)),
   ];
   return control;
@@ -123,29 +128,27 @@ async function answerControl(
   }
 }
 
-function answerModel(
+async function answerModel(
   options: ControlPlaneOptions,
   control: ControlPlane,
   request: http.IncomingMessage,
   response: http.ServerResponse,
-): void {
-  if (bearer(request) !== control.tokens.llm) {
-    refuseAudience(control, request, response);
-    return;
-  }
-  if (options.interfere?.('llm', response, control)) {
-    request.resume();
-    return;
-  }
+): Promise<void> {
+  if (bearer(request) !== control.tokens.llm) return refuseAudience(control, request, response);
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  if (options.interfere?.('llm', response, control)) return;
   const path = (request.url ?? '').replace(/^\/internal\/llm/, '');
+  const body = Buffer.concat(chunks);
+  const { 'transfer-encoding': _chunked, ...headers } = request.headers;
   const upstream = http.request(`${options.modelUrl}${path}`, {
     method: request.method,
-    headers: { ...request.headers, 'x-api-key': 'upstream' },
+    headers: { ...headers, 'x-api-key': 'upstream', 'content-length': body.length },
   });
   upstream.on('response', (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.headers);
     answer.pipe(response);
   });
   upstream.on('error', () => response.destroy());
-  request.pipe(upstream);
+  upstream.end(body);
 }

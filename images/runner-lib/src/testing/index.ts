@@ -1,2 +1,10 @@
 export { type AskedCall, type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane';
-export { type LaunchedRun, type LaunchOptions, launchInSandbox, newRunFolder, type RunFolder } from './outer-sandbox';
+export {
+  type LaunchedRun,
+  type LaunchOptions,
+  launchInSandbox,
+  newRunFolder,
+  type RunFolder,
+  type RunnerImage,
+  readRunnerImage,
+} from './outer-sandbox';

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import type { RunnerImage } from '../runner-image';
-import { seccompFilter } from '../seccomp';
+import { ImageManifest, seccompFilter } from '@fluidbox/sandbox-kit';
 import type { ControlPlane } from './control-plane';
 
 /**
@@ -17,6 +16,17 @@ export interface RunFolder {
   readonly gatewayDir: string;
   readonly uid: number;
   remove(): void;
+}
+
+/** A built image: its `dist` folder and what its manifest says. */
+export interface RunnerImage {
+  readonly bundleDir: string;
+  readonly binds: ImageManifest['binds'];
+}
+
+export function readRunnerImage(dist: string): RunnerImage {
+  const { binds } = ImageManifest.parse(JSON.parse(fs.readFileSync(path.join(dist, 'image.json'), 'utf8')));
+  return { bundleDir: path.join(dist, 'bundle'), binds: binds.map(({ src, dest }) => ({ src: path.resolve(dist, src), dest })) };
 }
 
 export interface LaunchOptions {
@@ -104,7 +114,7 @@ function stage({ folder, image }: LaunchOptions): Source[] {
   const node = path.join(folder.dir, 'node');
   fs.copyFileSync(fs.realpathSync(process.execPath), node);
   fs.chmodSync(node, 0o111);
-  const binds = [{ src: image.dir, dest: '/opt/runner' }, ...image.extraBinds];
+  const binds = [{ src: image.bundleDir, dest: '/opt/runner' }, ...image.binds];
   const staged = binds.map(({ src, dest }, index): Source => {
     if (!asRoot) return { src, at: src, dest, mounted: false };
     const at = path.join(folder.dir, `mount${index}`);
@@ -134,7 +144,7 @@ function outerArgs({ folder, control, env, args = [] }: LaunchOptions, sources: 
     '--ro-bind', '/usr', '/usr', '--symlink', 'usr/bin', '/bin', '--symlink', 'usr/lib', '/lib', '--symlink', 'usr/lib64', '/lib64',
     '--proc', '/proc', '--dev', '/dev', ...sized('/tmp'), ...sized('/home'), '--dir', '/etc', '--dir', '/run',
     ...sources.flatMap(({ at, dest }) => ['--ro-bind', at, dest]),
-    '--bind', folder.workspace, '/workspace', '--bind', folder.gatewayDir, '/run/gw',
+    variables.FLUIDBOX_TRUST_TIER === 'read_only' ? '--ro-bind' : '--bind', folder.workspace, '/workspace', '--ro-bind', folder.gatewayDir, '/run/gw',
     '--remount-ro', '/', '--clearenv', ...Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]),
     '--chdir', '/', '--', '/opt/node', '/opt/runner/main.js', ...args,
   ];
