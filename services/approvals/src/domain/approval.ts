@@ -107,7 +107,11 @@ function answerSettled(approval: ApprovalState, { principal, body }: DecideConte
     settled.by === principal.name &&
     settled.decision === wanted.decision &&
     (settled.decision === 'denied' || settled.scope === wanted.scope);
-  if (same) return { events: [], result: { decision: settled.decision, votes: approval.votes.size, needed: approval.approvers } };
+  if (same)
+    return {
+      events: [],
+      result: { decision: settled.decision, votes: approval.approvers > 1 ? approval.votes.size : 1, needed: approval.approvers },
+    };
   return refuse(
     new Problem('approval_settled', `the approval was ${settled.decision} before`, {
       extra: { decision: settled.decision, decided_by: settled.by, scope: settled.scope },
@@ -144,7 +148,7 @@ function vote(found: Found, context: DecideContext): Settled {
   }
   if (decision === 'deny') {
     const events = [...(several ? [voted] : []), ...settle(found, { outcome: 'denied', by: principal.name, body })];
-    return { events, result: { decision: 'denied', votes: approval.votes.size + (several ? 1 : 0), needed } };
+    return { events, result: { decision: 'denied', votes: approval.votes.size + 1, needed } };
   }
   // A vote stands: the same person counts once, whatever they say the second time.
   if (approval.votes.has(principal.name)) return { events: [], result: { decision: 'pending', votes: approval.votes.size, needed } };
@@ -159,7 +163,7 @@ function vote(found: Found, context: DecideContext): Settled {
     scope: session ? 'session' : 'once',
     editedDigest: context.editedDigest,
   });
-  return { events: [...(several ? [voted] : []), ...approved], result: { decision: 'approved', votes: several ? votes : 0, needed } };
+  return { events: [...(several ? [voted] : []), ...approved], result: { decision: 'approved', votes, needed } };
 }
 
 interface Settlement {
