@@ -1,26 +1,28 @@
 import { type ImportPolicyBody, type PolicyView, type Principal, Problem } from '@fluidbox/contracts';
 import { sha256Hex } from '@fluidbox/seal';
-import { decidePublish, newestVersion, policyFold } from '../domain/policy';
+import { type Author, decidePublish, newestVersion, policyFold } from '../domain/policy';
 import type { Ports } from './ports';
 import { getPolicy } from './read-policy';
 import { policyStream } from './streams';
-
-/** `by` of the policies that every deployment starts with. */
-export const seedAuthor = 'fluidbox';
 
 export async function importPolicy(
   ports: Ports,
   request: { principal: Principal; name: string; body: ImportPolicyBody },
 ): Promise<PolicyView> {
   const { principal, name, body } = request;
-  const appended = await publishPolicy(ports, { org: principal.org, name, by: principal.name, body });
+  const appended = await publishPolicy(ports, {
+    org: principal.org,
+    name,
+    author: { by: principal.name, actor: `principal:${principal.name}` },
+    body,
+  });
   return { ...(await getPolicy(ports, { org: principal.org, name, version: null })), appended };
 }
 
 /** True when a version was added; false when the newest already has these bytes. */
 export async function publishPolicy(
   ports: Ports,
-  request: { org: string; name: string; by: string; body: ImportPolicyBody; onlyIfAbsent?: boolean },
+  request: { org: string; name: string; author: Author; body: ImportPolicyBody; onlyIfAbsent?: boolean },
 ): Promise<boolean> {
   const { org, name, body } = request;
   const parsed = ports.policies.parse(body.source);
@@ -32,7 +34,7 @@ export async function publishPolicy(
   const policy = { name, digest: parsed.digest, sourceDigest: sha256Hex(source) };
   return ports.ledger.decide(policyFold, policyStream(org, name), (state) => {
     if (request.onlyIfAbsent === true && newestVersion(state) !== undefined) return { events: [], result: false };
-    const events = decidePublish(state, policy, body, request.by);
+    const events = decidePublish(state, policy, body, request.author);
     if (events instanceof Problem) throw events;
     return { events, result: events.length > 0, documents: [source] };
   });

@@ -1,6 +1,8 @@
 import { defaultOrg } from '@fluidbox/contracts';
-import { publishPolicy, seedAuthor } from './import-policy';
+import { publishPolicy } from './import-policy';
 import type { Ports } from './ports';
+
+const author = { by: 'fluidbox', actor: 'service:run-specs' };
 
 /** Written once, where the name is free. A seed that somebody changed, or a newer release's seed, never replaces what is there. */
 export async function seedPolicies(ports: Ports, seeds: readonly { readonly name: string; readonly source: string }[]): Promise<void> {
@@ -8,7 +10,7 @@ export async function seedPolicies(ports: Ports, seeds: readonly { readonly name
     await publishPolicy(ports, {
       org: defaultOrg,
       name,
-      by: seedAuthor,
+      author,
       body: { source, summary: 'comes with fluidbox' },
       onlyIfAbsent: true,
     });

@@ -3,7 +3,12 @@ import { decidePublish, findVersion, type PolicyState, policyFold } from './poli
 
 const parsed = (text: string) => ({ name: 'default', digest: `sha256:d${text}`, sourceDigest: `sha256:s${text}` });
 const publish = (state: PolicyState, text: string, base?: number) =>
-  decidePublish(state, parsed(text), { summary: 'why', ...(base === undefined ? {} : { base_version: base }) }, 'ada');
+  decidePublish(
+    state,
+    parsed(text),
+    { summary: 'why', ...(base === undefined ? {} : { base_version: base }) },
+    { by: 'ada', actor: 'principal:ada' },
+  );
 
 function given(...texts: string[]): PolicyState {
   let seq = 0;

@@ -41,6 +41,12 @@ export interface ParsedPolicy {
   readonly sourceDigest: string;
 }
 
+/** Whose name stands in the version, and who acted: a person whose name happens to be that of the service is still a person. */
+export interface Author {
+  readonly by: string;
+  readonly actor: string;
+}
+
 /**
  * The next version, or nothing when the newest one has the same bytes. A base version that is not the newest is refused: somebody
  * else published in between, and what they changed would be lost unseen.
@@ -49,7 +55,7 @@ export function decidePublish(
   state: PolicyState,
   policy: ParsedPolicy,
   request: Pick<ImportPolicyBody, 'summary' | 'base_version'>,
-  by: string,
+  { by, actor }: Author,
 ): readonly EventDraft[] | Problem {
   const newest = newestVersion(state);
   if (newest?.sourceDigest === policy.sourceDigest) return [];
@@ -63,7 +69,6 @@ export function decidePublish(
       },
     );
   }
-  const actor = by === 'fluidbox' ? 'service:run-specs' : `principal:${by}`;
   const published: EventDraft = {
     type: 'policy.published',
     actor,

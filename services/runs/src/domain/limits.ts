@@ -8,6 +8,8 @@ export const limits = {
   heartbeatSilenceMs: 60_000,
   /** Wait in `finalizing` for open reservations and pending approvals. */
   settleWaitMs: 30_000,
+  /** A lease that lost no more than this since it was granted is as good as new. */
+  leaseSlackMs: 60_000,
   /** How often a run that waits for another service is looked at again without being woken. */
   lookAgainMs: 60_000,
 } as const;

@@ -142,6 +142,13 @@ describe('bringing a run up', () => {
     expect(step.events[0]?.data).toMatchObject({ to: 'running', deadline_at: iso(t0 + 601_000) });
   });
 
+  it('gives a fresh lease when the workspace took long', () => {
+    expect(shown(given(...launched, event.workspace), watch(1_200))).toEqual([
+      'session.status_changed initializing workspace_ready',
+      'lease.granted',
+    ]);
+  });
+
   it('sets no deadline when the wall clock is lifted', () => {
     const lifted = given(
       event.created(null),

@@ -1,4 +1,4 @@
-import type { EventDraft, Outcome, StatusReason } from '@fluidbox/contracts';
+import { type EventDraft, leaseTtlSecsMax, type Outcome, type StatusReason } from '@fluidbox/contracts';
 import { callCounts, coverageOf, decisionCounts, pastDeadline, type RunState } from '@fluidbox/run-stream';
 import { limits } from './limits';
 import { actor, type Ending, forcedEnding, sandboxAlive, windDown } from './wind-down';
@@ -62,9 +62,17 @@ function launchStep(run: RunState, now: number): Step {
   if (run.sandbox?.exited === true) return end(run, failed(exitReason(run)), now);
   const stalledAt = run.createdAt + limits.launchStalledMs;
   if (now >= stalledAt) return end(run, failed('launch_stalled'), now);
-  if (run.status === 'provisioning' && run.workspaceReady) return append([advance(run, 'initializing', 'workspace_ready')]);
+  if (run.status === 'provisioning' && run.workspaceReady)
+    return append([advance(run, 'initializing', 'workspace_ready'), ...freshLease(run, now)]);
   if (run.status === 'initializing' && sandboxAlive(run)) return append([startRunning(run, now)]);
   return wait(stalledAt);
+}
+
+/** A workspace may take longer to prepare than a lease lasts, and only a runner renews; it is to find a live one. */
+function freshLease(run: RunState, now: number): readonly EventDraft[] {
+  const until = now + leaseTtlSecsMax * 1_000;
+  if (until - run.leaseValidUntil < limits.leaseSlackMs) return [];
+  return [{ type: 'lease.granted', actor, data: { generation: run.generation, valid_until: new Date(until).toISOString() } }];
 }
 
 /** The scheduler says `failed` when it could not prepare or start; before the workspace was ready it was the workspace. */
