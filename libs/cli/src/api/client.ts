@@ -44,7 +44,9 @@ export class ApiClient {
     return (await this.json<{ session: SessionView }>('GET', `/v1/sessions/${encodeURIComponent(id)}`)).session;
   }
   sessions(query: { limit: number; cursor?: string; status?: string }): Promise<Page<SessionView>> {
-    const text = new URLSearchParams(Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]])));
+    const text = new URLSearchParams(
+      Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)] as [string, string]])),
+    );
     return this.json('GET', `/v1/sessions?${text}`);
   }
   cancel(id: string): Promise<{ cancelled: boolean }> {
@@ -64,6 +66,9 @@ export class ApiClient {
   }
   approvals(): Promise<Page<ApprovalView>> {
     return this.json('GET', '/v1/approvals');
+  }
+  approval(id: string): Promise<ApprovalView> {
+    return this.json('GET', `/v1/approvals/${encodeURIComponent(id)}`);
   }
   decide(
     approvalId: string,

@@ -37,7 +37,7 @@ async function call(json: boolean | undefined, work: (api: ApiClient, output: Ou
     err: (text) => void process.stderr.write(`${text}\n`),
   };
   try {
-    const code = await withApi(process.env, withLocalStack, (api) => work(api, output));
+    const code = await withApi<number>(process.env, withLocalStack, (api) => work(api, output));
     if (code !== 0) throw new CommandFailure('', code);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

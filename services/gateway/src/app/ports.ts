@@ -1,4 +1,4 @@
-import type { ApprovalView, ArtifactView, SessionView } from '@fluidbox/contracts';
+import type { SessionView } from '@fluidbox/contracts';
 import type { Cursor } from '../domain/cursor';
 
 /** Lists come from the projector's tables, which follow the log by milliseconds; a single run is always read from its stream. */
@@ -11,7 +11,6 @@ export interface ReadModels {
     limit: number;
   }): Promise<readonly SessionView[]>;
   pendingApprovals(filter: { org: string; before: Cursor | null; limit: number }): Promise<readonly PendingApproval[]>;
-  artifacts(org: string, runId: string): Promise<readonly ArtifactView[]>;
 }
 /** Where a pending approval stands; what it says is read from the run's stream. */
 export interface PendingApproval {
@@ -19,4 +18,3 @@ export interface PendingApproval {
   readonly toolCallId: string;
   readonly requestedAt: string;
 }
-export type { ApprovalView };
