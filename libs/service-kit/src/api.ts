@@ -57,7 +57,7 @@ export interface ServiceDefinition<C = unknown> {
   readonly subscriptions?: (app: INestApplicationContext) => readonly CommandSubscription[];
   readonly followers?: (app: INestApplicationContext) => readonly LogFollower[];
   /** A service with an HTTP listener. Others run as an application context. */
-  readonly http?: (config: C) => HttpSettings;
+  readonly http?: (config: C, log: Logger) => HttpSettings;
   /** Timers, recovery, caches: started after the subscriptions, stopped before them. */
   readonly lifecycle?: (app: INestApplicationContext) => { start(): Promise<void>; stop(): Promise<void> };
   /** Handles log messages live (wake-ups) in addition to `ledger.apply`, which the kit always does. */

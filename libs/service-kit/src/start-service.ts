@@ -27,7 +27,7 @@ export async function startService<C>(definition: ServiceDefinition<C>, environm
 async function assemble<C>(definition: ServiceDefinition<C>, config: C, kit: KitContext): Promise<RunningService> {
   const { context, pool, stops } = kit;
   const { name, bus, store, ledger, log } = context;
-  const http = definition.http?.(config);
+  const http = definition.http?.(config, log);
   const { app, startListening, stopListening } = await createApplication(definition.module(context, config), http, kit);
 
   publishCommits(store, bus);

@@ -1,0 +1,3 @@
+/** Injection tokens: metadata-free injection needs a name for everything. */
+export const PORTS = Symbol('ports');
+export const LOG = Symbol('log');
