@@ -9,7 +9,7 @@ import {
   type ServiceName,
   type TimelineEvent,
 } from '@fluidbox/contracts';
-import { createKekKeyring, createLedger, createMemoryStore } from '@fluidbox/event-store';
+import { createKekKeyring, createLedger, createMemoryStore, type EventStore } from '@fluidbox/event-store';
 import { createRunTokenVerifier, generateSigningKey, kekFromBytes, saltedDigest, signRunToken } from '@fluidbox/seal';
 import { fakeClock, sequentialIds } from '@fluidbox/testing';
 import { cancelRun } from './cancel-run';
@@ -33,7 +33,18 @@ const body = (fields: Record<string, unknown> = {}) => CreateSessionBody.parse({
 function world() {
   const clock = fakeClock();
   const ids = sequentialIds();
-  const store = createMemoryStore();
+  const memory = createMemoryStore();
+  /** Set: the next append commits, and whoever waits for it never hears so, as when the connection breaks. */
+  let loseNextAnswer = false;
+  const store: EventStore = {
+    ...memory,
+    append: async (groups) => {
+      const answers = await memory.append(groups);
+      if (!loseNextAnswer) return answers;
+      loseNextAnswer = false;
+      throw new Problem('unavailable', 'the answer was lost');
+    },
+  };
   const keyring = createKekKeyring({ store, kek: kekFromBytes(randomBytes(32)), clock });
   const ledgerOf = (service: ServiceName) => {
     const ledger = createLedger({ store, keyring, clock, ids, service });
@@ -138,7 +149,10 @@ function world() {
         ),
     };
   };
-  return { clock, ports, store, stored, signingKey, create, runOf, freezes: () => freezes };
+  const loseAnswer = () => {
+    loseNextAnswer = true;
+  };
+  return { clock, ports, loseAnswer, store, stored, signingKey, create, runOf, freezes: () => freezes };
 }
 const codeOf = async (refused: Promise<unknown>): Promise<string> => {
   const problem = await refused.then(
@@ -252,6 +266,46 @@ describe('creating', () => {
     const [a, b] = await Promise.all([create('key'), create('key')]);
     expect(a.run_id).toBe(b.run_id);
     expect([a.replayed, b.replayed].sort()).toEqual([false, true]);
+  });
+});
+
+describe('an answer that is lost after the commit', () => {
+  it('does not make a second run: the repeat finds the first', async () => {
+    const { create, loseAnswer, freezes } = world();
+    loseAnswer();
+    expect(await codeOf(create('key'))).toBe('unavailable');
+    expect(await create('key')).toMatchObject({ replayed: true });
+    expect(freezes()).toBe(1);
+  });
+
+  it('does not make a second end: the repeated result is known, and the first one counts', async () => {
+    const { ports, runOf, loseAnswer } = world();
+    const run = await runOf();
+    await run.start();
+    loseAnswer();
+    expect(await codeOf(reportResult(ports, { ...run.run, generation: 1, result: { outcome: 'completed' } }))).toBe('unavailable');
+    expect(await reportResult(ports, { ...run.run, generation: 1, result: { outcome: 'failed' } })).toEqual({
+      ok: true,
+      note: 'finalizing',
+    });
+    await run.collect();
+    await run.drive();
+    expect(await run.statuses()).toEqual(['provisioning', 'initializing', 'running', 'finalizing', 'completed']);
+  });
+
+  it('does not repeat a step of the driver', async () => {
+    const { ports, runOf, loseAnswer } = world();
+    const run = await runOf();
+    await run.start();
+    await cancelRun(ports, { ...run.run, principal: ada as never });
+    await run.collect();
+    for (let tries = 0; tries < 2; tries += 1) {
+      loseAnswer();
+      expect(await codeOf(run.drive())).toBe('unavailable');
+    }
+    expect(await run.drive()).toBeNull();
+    expect(await run.statuses()).toEqual(['provisioning', 'initializing', 'running', 'cancelling', 'finalizing', 'cancelled']);
+    expect((await run.events()).filter((event) => event.type === 'run.result')).toHaveLength(1);
   });
 });
 

@@ -86,11 +86,12 @@ describe('launch', () => {
     ).toBe('stale_lease');
   });
 
-  it('refuses a run that has a live sandbox, winds down, is over, ran out of budget or does not exist', () => {
-    const codes = [[...provisioning, started], finalizing, completed, [created, overBudget], []].map((drafts) =>
+  it('refuses a run whose sandbox lives or ended, that winds down, is over, ran out of budget or does not exist', () => {
+    const exited = draft('sandbox.exited', { generation: 1, sandbox_id: 's1', cause: 'failed' });
+    const codes = [[...provisioning, started], [...provisioning, exited], finalizing, completed, [created, overBudget], []].map((drafts) =>
       shown(decideLaunch(given(...drafts), t0)),
     );
-    expect(codes).toEqual(['conflict', 'run_not_active', 'run_not_active', 'run_not_active', 'not_found']);
+    expect(codes).toEqual(['conflict', 'run_not_active', 'run_not_active', 'run_not_active', 'run_not_active', 'not_found']);
   });
 });
 

@@ -63,6 +63,8 @@ export function decideLaunch(run: RunState, now: number): Decided<{ generation: 
   if (!exists(run)) return gone();
   if (!acceptsWork(run)) return new Problem('run_not_active', `the run is ${run.status} and starts nothing any more`);
   if (run.status === 'running' || sandboxAlive(run)) return new Problem('conflict', 'the run has a live sandbox; adopt it instead');
+  // Its end is recorded and `nextStep` fails the run; a run is never played twice.
+  if (run.sandbox !== null) return new Problem('run_not_active', 'the sandbox of the run has ended');
   const generation = run.generation + 1;
   const validUntil = new Date(now + leaseTtlSecsMax * 1_000).toISOString();
   const lease: EventDraft = { type: 'lease.granted', actor, data: { generation, valid_until: validUntil } };
