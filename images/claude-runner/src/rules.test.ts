@@ -1,6 +1,7 @@
 import { EndOfConversation } from './end-of-conversation';
 import { readMessage } from './messages';
 import { outcomeOf } from './outcome';
+import { summaryOf } from './tool-summary';
 import { toCanonical } from './vocabulary';
 import { Witness } from './witness';
 
@@ -97,6 +98,19 @@ describe('messages of the program', () => {
       results: [{ toolUseId: 'x', isError: true, text: 'no' }],
     });
     for (const odd of [null, 1, {}, { type: 'stream_event' }, { type: 'assistant', message: {} }]) expect(readMessage(odd)).toBeUndefined();
+  });
+});
+
+describe('the summary of an output', () => {
+  it.each([
+    ['plain', 'plain'],
+    [{ stdout: 'out', stderr: 'err', interrupted: false }, 'out\nerr'],
+    [{ stdout: 'out', stderr: '' }, 'out'],
+    [{ type: 'text', file: { filePath: '/workspace/a', content: 'AAA' } }, 'AAA'],
+    [{ status: 'completed' }, '{"status":"completed"}'],
+    [undefined, ''],
+  ])('of %j is %j', (output, summary) => {
+    expect(summaryOf(output)).toBe(summary);
   });
 });
 

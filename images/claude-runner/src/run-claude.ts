@@ -5,11 +5,11 @@ import { agentHome, claudeOptions } from './claude-options';
 import { EndOfConversation } from './end-of-conversation';
 import { type Finish, readMessage } from './messages';
 import { outcomeOf } from './outcome';
+import { summaryOf } from './tool-summary';
 import { canonicalTool, toCanonical } from './vocabulary';
 import { type Violation, Witness } from './witness';
 
 const forwarderSocket = '/tmp/gw/llm.sock';
-const outputCharsMax = 4_000;
 
 /** Runs the task with the real SDK. The SDK lives in the runner, its program one sandbox below, every tool call is asked for. */
 export async function runClaude(context: AgentContext): Promise<ResultRequest> {
@@ -47,8 +47,10 @@ export async function runClaude(context: AgentContext): Promise<ResultRequest> {
         canUseTool: askTheGate(context, witness),
         onToolRan: (tool, toolUseId, ok, output) => {
           notice(witness.ran(toolUseId));
-          const summary = (typeof output === 'string' ? output : (JSON.stringify(output) ?? '')).slice(0, outputCharsMax);
-          events.report({ type: 'tool.completed', data: { tool_call_id: toolUseId, tool: canonicalTool(tool), ok, summary } });
+          events.report({
+            type: 'tool.completed',
+            data: { tool_call_id: toolUseId, tool: canonicalTool(tool), ok, summary: summaryOf(output) },
+          });
         },
       }),
     });

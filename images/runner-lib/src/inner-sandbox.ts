@@ -37,6 +37,15 @@ function bubblewrapPath(): string {
   return fs.existsSync(bundledBubblewrap) ? bundledBubblewrap : '/usr/bin/bwrap';
 }
 
+/** The top-level system folders as the outer sandbox has them: links into /usr on merged systems, folders on others. */
+function systemFolders(): string[] {
+  return ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'].flatMap((name) => {
+    const found = fs.lstatSync(`/${name}`, { throwIfNoEntry: false });
+    if (found === undefined) return [];
+    return found.isSymbolicLink() ? ['--symlink', fs.readlinkSync(`/${name}`), `/${name}`] : ['--ro-bind', `/${name}`, `/${name}`];
+  });
+}
+
 /**
  * Arguments of the inner bubblewrap. Neither `--disable-userns` nor the strict filter here: each shell command starts one
  * more sandbox inside (sh-wrap), and that innermost one has both.
@@ -59,15 +68,7 @@ export function innerSandboxArgs(command: string, args: readonly string[], optio
     '--ro-bind',
     '/usr',
     '/usr',
-    '--symlink',
-    'usr/bin',
-    '/bin',
-    '--symlink',
-    'usr/lib',
-    '/lib',
-    '--symlink',
-    'usr/lib64',
-    '/lib64',
+    ...systemFolders(),
     '--proc',
     '/proc',
     '--dev',
@@ -112,12 +113,16 @@ export function shellSandboxBinds({ overBash = false } = {}): Bind[] {
   ];
 }
 
-/** Placeholders only: environment and arguments of a process are readable inside its sandbox. */
+/** Placeholders only: environment and arguments of a process are readable inside its sandbox. Commits carry the agent's name, not a person's. */
 export const innerEnvironment: Readonly<Record<string, string>> = {
   PATH: '/opt/tools/bin:/usr/local/bin:/usr/bin',
   HOME: '/home/agent',
   LANG: 'C.UTF-8',
   TMPDIR: '/tmp',
+  GIT_AUTHOR_NAME: 'fluidbox agent',
+  GIT_AUTHOR_EMAIL: 'agent@fluidbox.invalid',
+  GIT_COMMITTER_NAME: 'fluidbox agent',
+  GIT_COMMITTER_EMAIL: 'agent@fluidbox.invalid',
 };
 
 /** Starts a program one sandbox below the runner. stdio are pipes, never files: a sandboxed process can re-open those. */

@@ -109,6 +109,12 @@ describe('the scripted runner in a real sandbox', () => {
     expect(fs.existsSync(path.join(folder.workspace, 'x'))).toBe(true);
   });
 
+  it('can commit, under the name of the agent', async () => {
+    const command = 'git init -q && echo a > a && git add a && git commit -qm first && git log --format=%an:%cn';
+    await run({ steps: [bash(command, { expect: { output: 'fluidbox agent:fluidbox agent' } })], summary: 'committed' });
+    expect(control?.results).toEqual([{ outcome: 'completed', summary: 'committed' }]);
+  });
+
   it('fails the run when an expectation is not met', async () => {
     await run({ steps: [bash('exit 3', { expect: 'ok' })] });
     expect(control?.results).toEqual([{ outcome: 'failed', summary: 'step 1 (Bash): expected ok, got error' }]);
