@@ -59,8 +59,10 @@ function holderOf(file) {
 
 /** Takes the lock: `{release}`, or `{holder}` when a living process has it. `info` is stored beside pid and start time. */
 function tryLock(file, info = {}) {
-  const mine = JSON.stringify({ ...info, ...identify(), since: new Date().toISOString() });
-  const draft = `${file}.draft-${randomBytes(6).toString('hex')}`;
+  // The id tells two locks of one process apart, should it take the second within the same millisecond.
+  const id = randomBytes(6).toString('hex');
+  const mine = JSON.stringify({ ...info, ...identify(), since: new Date().toISOString(), id });
+  const draft = `${file}.draft-${id}`;
   fs.writeFileSync(draft, mine, { mode: 0o600 });
   try {
     for (;;) {
