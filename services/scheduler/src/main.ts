@@ -1,4 +1,4 @@
-import { runService } from '@fluidbox/service-kit';
+import { runMain } from '@fluidbox/service-kit';
 import { definition } from './service';
 
-void runService(definition, process.env);
+void runMain(definition);

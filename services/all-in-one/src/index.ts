@@ -1,0 +1,1 @@
+export { startAllInOne } from './start-all-in-one';
