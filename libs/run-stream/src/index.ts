@@ -4,6 +4,7 @@ import { initialRun, type RunState } from './state';
 
 export * from './evolve';
 export * from './queries';
+export { sessionView } from './session-view';
 export * from './state';
 
 /** The fold as the event store's cache takes it. */

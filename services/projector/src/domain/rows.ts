@@ -1,0 +1,47 @@
+import type { ArtifactView, RecordedEvent, TimelineEvent } from '@fluidbox/contracts';
+
+export interface ArtifactRow extends ArtifactView {
+  readonly runId: string;
+  readonly org: string;
+}
+export function artifactRow(recorded: RecordedEvent, runId: string): ArtifactRow | null {
+  const event = recorded as TimelineEvent;
+  if (event.type !== 'artifact.collected') return null;
+  const { artifact_id: id, kind, name, content_type, bytes, sha256, truncated } = event.data;
+  return { id, runId, org: event.org, kind, name, content_type, bytes, sha256, truncated, created_at: event.occurredAt };
+}
+
+/** What one page of events adds to the costs of an agent, a model and a day. */
+export interface CostDelta {
+  readonly org: string;
+  readonly agent: string;
+  readonly model: string;
+  readonly day: string;
+  modelRequests: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  costMicroUsd: number;
+}
+
+/** Sums, so that a page costs one row per agent, model and day, in an order that two writers share. */
+export function costDeltas(responses: readonly { readonly event: RecordedEvent; readonly agent: string }[]): CostDelta[] {
+  const deltas = new Map<string, CostDelta>();
+  for (const { event: recorded, agent } of responses) {
+    const event = recorded as TimelineEvent;
+    if (event.type !== 'model.response') continue;
+    const day = event.occurredAt.slice(0, 10);
+    const key = JSON.stringify([event.org, agent, event.data.model, day]);
+    const delta = deltas.get(key) ?? { org: event.org, agent, model: event.data.model, day, ...nothing };
+    delta.modelRequests += 1;
+    delta.inputTokens += event.data.input_tokens;
+    delta.outputTokens += event.data.output_tokens;
+    delta.cacheReadTokens += event.data.cache_read_tokens;
+    delta.cacheWriteTokens += event.data.cache_write_tokens;
+    delta.costMicroUsd += event.data.cost_micro_usd ?? 0;
+    deltas.set(key, delta);
+  }
+  return [...deltas].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, delta]) => delta);
+}
+const nothing = { modelRequests: 0, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costMicroUsd: 0 };

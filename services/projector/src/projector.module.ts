@@ -1,0 +1,79 @@
+import { loadSigningKey, signCheckpoint } from '@fluidbox/seal';
+import type { ServiceContext } from '@fluidbox/service-kit';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { checkpointsSince, liveRuns, saveCheckpoint } from './adapters/checkpoint-table';
+import { modelVersion } from './adapters/followers';
+import { LogEar } from './adapters/log-ear';
+import { postgresReadTables } from './adapters/read-tables';
+import { checkpointEveryMs, type LifecyclePorts } from './app/lifecycle';
+import type { ProjectPorts } from './app/project-page';
+import type { RepublishPorts } from './app/republish-gaps';
+import { type CheckpointPorts, signDueCheckpoints } from './app/sign-checkpoint';
+import type { Config } from './config';
+import { LiveRuns } from './domain/live-runs';
+
+export const PORTS = Symbol('Ports');
+
+export interface Ports {
+  readonly project: ProjectPorts;
+  readonly checkpoints: CheckpointPorts;
+  readonly republish: RepublishPorts;
+  readonly lifecycle: LifecyclePorts;
+  readonly ear: LogEar;
+}
+
+/** A message is on its way for milliseconds; after this it was never sent. */
+const graceMs = 2_000;
+
+@Module({})
+export class ProjectorModule {}
+
+export function projectorModule(context: ServiceContext, config: Config): DynamicModule {
+  const { bus, clock, ledger, log, sql, store } = context;
+  const key = loadSigningKey(config.ledgerKeyFile);
+  const now = (): number => clock.now().getTime();
+  const ear = new LogEar();
+  const checkpoints: CheckpointPorts = {
+    store,
+    clock,
+    kid: key.kid,
+    sign: (checkpoint) => signCheckpoint(key, checkpoint),
+    save: saveCheckpoint,
+    witness: ({ org, id, seq, hash, jws }) => bus.publishWitness(org, id, { seq, hash, jws }),
+    live: new LiveRuns(checkpointEveryMs),
+  };
+  const ports: Ports = {
+    project: { ledger, tables: postgresReadTables(modelVersion) },
+    checkpoints,
+    republish: {
+      store,
+      heard: ear.heard,
+      publish: (message) => {
+        log.warn(
+          { stream: message.stream, first: message.firstSeq, last: message.lastSeq },
+          'nobody had published these events; published again',
+        );
+        bus.publishLog(message);
+      },
+      nextMessage: (withinMs) => ear.nextMessage(withinMs),
+      now,
+      graceMs,
+    },
+    lifecycle: {
+      now,
+      recoverLiveRuns: async () => {
+        for (const run of await liveRuns(sql, modelVersion)) checkpoints.live.moved(run.id, run.org, run.signedAt);
+      },
+      signDue: () =>
+        signDueCheckpoints(checkpoints, sql, (run, error) =>
+          log.error({ run, err: error }, 'a live run could not be vouched for; it is tried again'),
+        ),
+      checkpointsSince: (since) => checkpointsSince(sql, since),
+      witness: checkpoints.witness,
+      onReconnect: (listener) => bus.onReconnect(listener),
+      onFailure: (doing, error) => log.error({ err: error }, `${doing} failed; it is tried again`),
+    },
+    ear,
+  };
+  return { module: ProjectorModule, providers: [{ provide: PORTS, useFactory: () => ports }] };
+}
