@@ -21,7 +21,7 @@ export function countEvents(events: readonly EventView[]) {
     rejectedByHarness: closed('rejected_by_harness'),
     noEffect: closed('no_effect'),
     uncovered: of('coverage.gap').filter((gap) => gap.class === 'uncovered').length,
-    costMicroUsd: of('model.response').reduce((sum, response) => sum + Number(response.cost_micro_usd ?? 0), 0),
+    costMicroUsd: of('budget.settled').reduce((sum, settled) => sum + Number(settled.cost_micro_usd ?? 0), 0),
     events: events.length,
   };
 }

@@ -6,12 +6,10 @@ export interface Cursor {
   readonly id: string;
 }
 
-export const encodeCursor = (cursor: Cursor): string => Buffer.from(`${cursor.createdAt}|${cursor.id}`).toString('base64url');
+export const encodeCursor = (cursor: Cursor): string => `${cursor.createdAt}~${cursor.id}`;
 
 export function decodeCursor(text: string): Cursor {
-  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z)\|([A-Za-z0-9_.:-]{1,200})$/.exec(
-    Buffer.from(text, 'base64url').toString('utf8'),
-  );
+  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z)~([A-Za-z0-9_.:-]{1,200})$/.exec(text);
   const [, createdAt, id] = match ?? [];
   if (createdAt === undefined || id === undefined)
     throw new Problem('invalid_request', 'cursor: not one of ours; pass next_cursor of the page before', {

@@ -33,6 +33,6 @@ describe('cursor', () => {
 
   it('refuses what we never gave out', () => {
     expect(() => decodeCursor('garbage')).toThrow(Problem);
-    expect(() => decodeCursor(Buffer.from("2026-11-29T10:00:00.123Z|'; drop table").toString('base64url'))).toThrow(Problem);
+    expect(() => decodeCursor("2026-11-29T10:00:00.123Z~'; drop table")).toThrow(Problem);
   });
 });
