@@ -1,7 +1,7 @@
 import type { Verdict } from '@fluidbox/contracts';
 import { judgePaths, type PathGlobs } from '../path-rule';
 import { strictest } from '../verdict';
-import { argumentsOf, hasFlag, programOf } from './options';
+import { type Arguments, argumentsOf, hasFlag, programOf } from './options';
 import { allowsExactly, type Prefix, reaches } from './prefix';
 import { hazards, isSensitiveName } from './programs';
 import type { ShellCommand, ShellTree } from './tree';
@@ -77,7 +77,9 @@ function namesInner(covering: Prefix, outer: ShellCommand, inner: ShellCommand):
 type Judged = Pick<PartVerdict, 'verdict' | 'rule' | 'reason'>;
 
 function judgeCommand(command: ShellCommand, lists: ShellLists, paths: PathGlobs | null, covering: Prefix | null): Judged {
-  const judged = [byDeny(command, lists), byAsk(command, lists), byPaths(command, paths), byUnknown(command, lists)].filter(
+  const program = programOf(command.words);
+  const args = program === null ? null : argumentsOf(command.words, program);
+  const judged = [byDeny(command, lists, args), byAsk(command, lists, args), byPaths(command, paths), byUnknown(command, lists)].filter(
     (one) => one !== null,
   );
   const worst = judged.find((one) => one.verdict === 'deny') ?? judged[0];
@@ -86,10 +88,10 @@ function judgeCommand(command: ShellCommand, lists: ShellLists, paths: PathGlobs
   return byAllow(command, lists, paths, covering);
 }
 
-function byDeny(command: ShellCommand, lists: ShellLists): Judged | null {
+function byDeny(command: ShellCommand, lists: ShellLists, args: Arguments | null): Judged | null {
   let maybe: Judged | null = null;
   for (const prefix of lists.deny) {
-    const reach = reaches(prefix, command);
+    const reach = reaches(prefix, command, args);
     if (reach === 'yes')
       return { verdict: 'deny', rule: `deny: ${prefix.source}`, reason: `"${shown(command)}" is denied by "${prefix.source}"` };
     if (reach === 'maybe')
@@ -102,9 +104,9 @@ function byDeny(command: ShellCommand, lists: ShellLists): Judged | null {
   return maybe;
 }
 
-function byAsk(command: ShellCommand, lists: ShellLists): Judged | null {
+function byAsk(command: ShellCommand, lists: ShellLists, args: Arguments | null): Judged | null {
   for (const prefix of lists.ask) {
-    const reach = reaches(prefix, command);
+    const reach = reaches(prefix, command, args);
     if (reach !== 'no')
       return {
         verdict: 'ask',

@@ -73,7 +73,7 @@ export type Reach = 'yes' | 'maybe' | 'no';
  * Deny and ask: the action, however it is spelled. Options may stand anywhere, clustered or long; program-wide options are stepped
  * over; `maybe` when a word that only the running shell knows could complete the match.
  */
-export function reaches(prefix: Prefix, command: ShellCommand, args: Arguments | null = null): Reach {
+export function reaches(prefix: Prefix, command: ShellCommand, args: Arguments | null): Reach {
   const program = programOf(command.words);
   if (program !== prefix.program) return 'no';
   const seen = args ?? argumentsOf(command.words, program);

@@ -109,6 +109,13 @@ describe('unknown is never allowed', () => {
     "printf -v 'a[$(rm f)]' x",
     "test -v 'a[$(rm f)]'",
     'let x=1',
+    "xargs -I{} sh -c 'echo {}'",
+    'xargs -I X sh -c "echo X"',
+    'xargs -IX sh -c "echo X"',
+    'xargs --replace=X sh -c "echo X"',
+    'xargs -0I X X',
+    'mapfile -C ls x',
+    "parallel 'echo {}'",
     'for PATH in /tmp/evil; do ls; done',
     'export PATH=/tmp/evil',
     'read PATH',
@@ -127,8 +134,23 @@ describe('unknown is never allowed', () => {
     '[[ 1 -eq 1 ]] && ls',
     'timeout 5 ls',
     'bash -c "ls -la"',
+    'xargs -n1 echo',
+    'xargs -I X echo X',
+    'find . -name x | xargs ls',
   ])('the harmless twin passes: %j', (command) => {
     expect(bash(loose, command).verdict).toBe('allow');
+  });
+  it.each([
+    ['wrappers in wrappers', 'env '.repeat(3000)],
+    ['unknown options of wrappers', 'sudo --zz '.repeat(1000)],
+    ['readings of readings', `sudo --zz ${'nice --zz a '.repeat(1000)}`],
+    ['runs of find', `find . ${'-exec env a=1 nice nohup '.repeat(300)}`],
+    ['many commands', 'ls;'.repeat(5000)],
+    ['nested scripts', `${'eval '.repeat(200)}ls`],
+  ])('and is found to be so in bounded work: %s', (_what, command) => {
+    const started = performance.now();
+    expect(bash(loose, command).verdict).not.toBe('allow');
+    expect(performance.now() - started).toBeLessThan(1500);
   });
   it('denies, not asks, when nothing else may pass', () => {
     expect(bash(bashPolicy({ allow: ['ls'], on_no_match: 'deny' }), '$CMD').verdict).toBe('deny');

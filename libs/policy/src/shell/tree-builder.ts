@@ -35,6 +35,8 @@ interface Place {
 const basesMax = 8;
 const nestingMax = 16;
 const commandsMax = 1024;
+/** Words over all commands: each wrapper repeats the words behind it, so the sum is what the work grows with. */
+const wordsMax = 16_384;
 const union = (a: Bases, b: Bases): Bases => {
   if (a === null || b === null) return null;
   const all = [...new Set([...a, ...b])];
@@ -57,12 +59,11 @@ export class TreeBuilder {
   readonly pipelines: string[] = [];
   overflow: string | null = null;
   #nesting = 0;
+  #words = 0;
 
   addScript(script: Script, bases: Bases, place: Place = { role: 'list', within: null }): After {
-    if (this.#nesting >= nestingMax) {
-      this.overflow ??= `nests more than ${nestingMax} scripts`;
-      return both(null);
-    }
+    if (this.#nesting >= nestingMax) this.overflow ??= `nests more than ${nestingMax} scripts`;
+    if (this.overflow !== null) return both(null);
     this.#nesting++;
     const after = this.#statements(script.commands, bases, place);
     this.#nesting--;
@@ -263,6 +264,10 @@ export class TreeBuilder {
     input: Input | null,
     candidate = false,
   ): number {
+    this.#words += words.length;
+    if (this.#words > wordsMax) this.overflow ??= `repeats its words in wrappers more than ${wordsMax} times`;
+    // Over a cap the whole line is unknown, and what is already written down is all that rules which refuse will see.
+    if (this.overflow !== null) return this.commands.length - 1;
     const program = programOf(words);
     const text = [
       ...assignments.map((name) => `${name}=…`),
@@ -395,9 +400,22 @@ function innerOf(words: readonly Word[], program: string, input: Input | null): 
     return { ...nothing, scripts: rest.every(isLiteral) ? [rest.map((word) => word.value).join(' ')] : [dynamicWord] };
   }
   if (program === 'trap') {
-    const action = words.slice(1).find((word) => !isLiteral(word) || (!word.value.startsWith('-') && word.value !== ''));
-    return action === undefined ? nothing : { ...nothing, scripts: [action] };
+    const action = words.slice(1).find((word) => !isLiteral(word) || !/^-[lp]+$|^--$/.test(word.value));
+    return action === undefined || action.value === '-' || action.value === '' ? nothing : { ...nothing, scripts: [action] };
   }
+  // `command -v x` says where x is and runs nothing.
+  if (
+    program === 'command' &&
+    words
+      .slice(1)
+      .some(
+        (word, i) =>
+          isLiteral(word) &&
+          /^-[pvV]*[vV]/.test(word.value) &&
+          words.slice(1, i + 1).every((before) => isLiteral(before) && before.value.startsWith('-')),
+      )
+  )
+    return nothing;
   if (program === 'find') return innerOfFind(words);
   const found = wrapperOf(words, program);
   return found === null ? nothing : innerOfWrapper(words, found.wrapper, found.from);
@@ -419,11 +437,12 @@ function wrapperOf(words: readonly Word[], program: string): { wrapper: Wrapper;
 function innerOfWrapper(words: readonly Word[], wrapper: Wrapper, from: number): Inner {
   const opened = unwrap(words, wrapper, from);
   const assignments = opened.assignments.map((word) => (word.value ?? word.lead ?? '').split('=', 1)[0] ?? '');
-  const rest = words.slice(opened.start);
+  const markers = wrapper.appends === true ? markersOf(words.slice(from, opened.start)) : [];
+  const rest = words.slice(opened.start).map((word) => withoutMarkers(word, markers));
   const more = wrapper.appends === true ? [dynamicWord] : [];
   const scripts: (Word | string)[] = [...opened.scripts];
   if (wrapper.joins === true && rest.length > 0)
-    scripts.push(rest.every(isLiteral) ? rest.map((word) => word.value).join(' ') : dynamicWord);
+    scripts.push(rest.every(isLiteral) && wrapper.appends !== true ? rest.map((word) => word.value).join(' ') : dynamicWord);
   const commands = rest.length === 0 ? [] : [{ words: [...rest, ...more], assignments, candidate: wrapper.joins === true }];
   if (opened.certain) return { ...nothing, commands, scripts, directory: opened.directory, transparent: wrapper.transparent === true };
   // An unknown option: the command may start at any later word. Rules that refuse look at each reading.
@@ -439,6 +458,25 @@ function innerOfWrapper(words: readonly Word[], wrapper: Wrapper, from: number):
     unknown: 'an option of this wrapper is not known, so what it runs is not certain',
   };
 }
+
+/** `xargs -I X` puts input in place of X wherever it stands, so a word that carries X may be any text. */
+function markersOf(options: readonly Word[]): readonly string[] {
+  const markers = ['{}'];
+  options.forEach((option, i) => {
+    if (!isLiteral(option)) return;
+    const [, attached] = /^(?:-[0-9A-Za-z]*[Ii]|--replace=?|-I=?)(.*)$/s.exec(option.value) ?? [];
+    if (attached === undefined) return;
+    const next = options[i + 1];
+    if (attached !== '') markers.push(attached);
+    else if (isLiteral(next) && next.value !== '') markers.push(next.value);
+  });
+  return markers;
+}
+
+const withoutMarkers = (word: Word, markers: readonly string[]): Word =>
+  isLiteral(word) && markers.some((marker) => word.value.includes(marker))
+    ? { text: word.text, value: null, lead: '', splits: true }
+    : word;
 
 function innerOfShell(words: readonly Word[], input: Input | null): Inner {
   for (let at = 1; at < words.length; at++) {
@@ -493,6 +531,11 @@ function nameTrap(program: string, words: readonly Word[]): { unknown?: string }
   if (!nameTakers.has(program)) return {};
   const isTrap = words.slice(1).some((word) => word.value !== null && /\[[^\]]*[$`]/.test(word.value));
   const isAssigner = program !== 'printf' && program !== 'test' && program !== '[';
+  if (
+    (program === 'mapfile' || program === 'readarray') &&
+    words.slice(1).some((word) => word.value === null || /^-[a-zA-Z]*C/.test(word.value))
+  )
+    return { unknown: 'it runs a command for each line that it reads' };
   if (isTrap) return { unknown: 'a name with a computed subscript runs what stands in it' };
   const named =
     program === 'printf'
