@@ -22,7 +22,7 @@ function describe(event: EventView, paint: Paint, width: number): string | null 
     case 'sandbox.exited':
       return `${text(data.cause)}${data.exit_code === null ? '' : ` · exit ${text(data.exit_code)}`}`;
     case 'tool.requested':
-      return `${paint.cyan(text(data.tool))} ${oneLine(text(content?.summary), width)}`;
+      return `${paint.cyan(text(data.tool))} ${oneLine(text(content?.summary).replace(`${text(data.tool)}: `, ''), width)}`;
     case 'tool.decision': {
       const verdict = data.verdict === 'allow' ? paint.green('ALLOW') : paint.red('DENY');
       return `${verdict} ${text(data.tool)} ${paint.dim(`by ${text(data.source)}`)} ${data.verdict === 'allow' ? '' : oneLine(text(content?.reason), width)}`.trimEnd();

@@ -18,6 +18,7 @@ const boundToOrganisation: readonly ServiceName[] = ['gateway'];
 
 const KitConfig = z.object({
   FLUIDBOX_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  FLUIDBOX_LOG_FILE: z.string().min(1).optional(),
   FLUIDBOX_KEK_FILE: z.string().min(1).optional(),
 });
 
@@ -31,7 +32,7 @@ export interface KitContext {
 export async function createContext(name: ServiceName, environment: Environment): Promise<KitContext> {
   const settings = parseConfig(name, KitConfig, environment);
   const secrets = readSecrets(name, environment);
-  const log = createLogger(name, settings.FLUIDBOX_LOG_LEVEL);
+  const log = createLogger(name, settings.FLUIDBOX_LOG_LEVEL, settings.FLUIDBOX_LOG_FILE);
   const stops = new Stops((step, error) => log.error({ err: error, step }, 'a step of the stop failed'));
   try {
     const pool = createPool(name, secrets.database_url, (error) => log.warn({ err: error }, 'an idle database connection was lost'));

@@ -1,14 +1,18 @@
+import { openSync, writeSync } from 'node:fs';
 import { redactContent } from '@fluidbox/redaction';
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, pino } from 'pino';
 
-/** JSON lines on stdout. Every line passes redaction as a whole, so that nobody has to remember which field may hold a secret. */
-export function createLogger(
-  service: string,
-  level = 'info',
-  write: (line: string) => void = (line) => void process.stdout.write(line),
-): Logger {
+/** JSON lines in `file`, or on stderr: stdout belongs to the command that runs the service. Every line passes redaction as a whole, so that nobody has to remember which field may hold a secret. */
+export function createLogger(service: string, level = 'info', file?: string, write: (line: string) => void = writerTo(file)): Logger {
   return pino({ level, base: { service } }, { write: (line: string) => write(`${JSON.stringify(redactContent(JSON.parse(line)))}\n`) });
+}
+
+/** Appends whole lines at once, so that several services may share a file. */
+function writerTo(file: string | undefined): (line: string) => void {
+  if (file === undefined) return (line) => void process.stderr.write(line);
+  const descriptor = openSync(file, 'a', 0o600);
+  return (line) => void writeSync(descriptor, line);
 }
 
 /** What Nest says: its own chatter at debug, its complaints as they are. */

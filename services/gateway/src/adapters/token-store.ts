@@ -58,7 +58,7 @@ export function postgresTokenStore(sql: SqlClient, onError: (error: unknown) => 
     touch(hash, at) {
       sql
         .query(
-          "update gateway.tokens set last_used_at = $2 where token_hash = decode($1, 'hex') and coalesce(last_used_at, 'epoch') < $2 - interval '1 minute'",
+          "update gateway.tokens set last_used_at = $2::timestamptz where token_hash = decode($1, 'hex') and coalesce(last_used_at, 'epoch') < $2::timestamptz - interval '1 minute'",
           [hash, at],
         )
         .catch(onError);

@@ -20,7 +20,7 @@ export class LlmController {
     @Inject(REQUESTS) private readonly requests: RequestsInFlight,
   ) {}
 
-  @All('*path')
+  @All('*')
   async serve(@Req() request: Authorized, @Res() reply: FastifyReply): Promise<void> {
     const path = llmPathOf(request.url);
     const route = request.method === 'POST' ? routeOf(path) : null;
