@@ -4,7 +4,7 @@ export { exitCodes, RunnerExit } from './exit-codes';
 export type { Refusal } from './forward-rules';
 export { type Forwarder, startForwarder } from './forwarder';
 export { type InnerCommandResult, runShellCommand } from './inner-command';
-export { type Bind, innerEnvironment, innerSandboxArgs, shellSandboxBinds, spawnInner } from './inner-sandbox';
+export { type Bind, innerEnvironment, shellSandboxBinds, spawnInner } from './inner-sandbox';
 export { type ProbeFinding, probeSandbox } from './probe-sandbox';
 export { Quiesce } from './quiesce';
 export { type Agent, type AgentContext, runAgent } from './run-agent';

@@ -50,7 +50,7 @@ function systemFolders(): string[] {
  * Arguments of the inner bubblewrap. Neither `--disable-userns` nor the strict filter here: each shell command starts one
  * more sandbox inside (sh-wrap), and that innermost one has both.
  */
-export function innerSandboxArgs(command: string, args: readonly string[], options: InnerSandboxOptions): string[] {
+function innerSandboxArgs(command: string, args: readonly string[], options: InnerSandboxOptions): string[] {
   const sizedTmpfs = (path: string): string[] => ['--size', String(tmpfsBytesMax), '--tmpfs', path];
   const tools: Bind[] = fs.existsSync(toolsDir) ? [{ src: toolsDir, dest: toolsDir }] : [];
   const binds = [...tools, ...(options.binds ?? [])].flatMap(({ src, dest, writable }) => [writable ? '--bind' : '--ro-bind', src, dest]);
@@ -103,13 +103,12 @@ export function innerSandboxArgs(command: string, args: readonly string[], optio
 }
 
 /** What sh-wrap needs in the sandbox of the agent program to put each shell command one sandbox deeper. */
-export function shellSandboxBinds({ overBash = false } = {}): Bind[] {
+export function shellSandboxBinds(): Bind[] {
   return [
     { src: '/usr/bin/bash', dest: '/opt/bash' },
     { src: `${runnerDir}/sh-wrap`, dest: '/opt/sh-wrap' },
     { src: `${runnerDir}/strict.bpf`, dest: '/opt/strict.bpf' },
     ...(fs.existsSync(bundledBubblewrap) ? [{ src: bundledBubblewrap, dest: bundledBubblewrap }] : []),
-    ...(overBash ? [{ src: `${runnerDir}/sh-wrap`, dest: '/usr/bin/bash' }] : []),
   ];
 }
 

@@ -159,15 +159,12 @@ describe('the scripted runner in a real sandbox', () => {
     expect(fs.existsSync(path.join(folder.workspace, 'ran'))).toBe(false);
   });
 
-  it('ends with code 0 and no result when told to wind down', async () => {
+  it('ends with code 0 and no result when told to wind down, also before it has begun', async () => {
     const { exitCode } = await run(
       { steps: [bash('sleep 60')] },
       {
         plane: {
-          decide: () => {
-            if (control) control.quiesce = true;
-            return { decision: 'allow' };
-          },
+          interfere: (call, response) => call === 'heartbeat' && Boolean(response.writeHead(200).end('{"ok":true,"action":"quiesce"}')),
         },
       },
     );

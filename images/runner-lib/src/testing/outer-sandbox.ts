@@ -72,12 +72,13 @@ export async function launchInSandbox(options: LaunchOptions): Promise<LaunchedR
   fs.writeFileSync(filter, seccompFilter('loose'));
   const filterFd = fs.openSync(filter, 'r');
   const args = outerArgs(options, sources);
+  const bubblewrap = sources.find(({ dest }) => dest === '/opt/bwrap')?.at ?? '/usr/bin/bwrap';
   // bash, not sh: dash cannot close descriptors above 9, and whatever the launcher inherited would reach the agent.
   const script = [
     ...sources.filter(({ mounted }) => mounted).map(({ src, at }) => `mount --bind ${quoted(src)} ${quoted(at)} || exit 90`),
     // biome-ignore lint/suspicious/noTemplateCurlyInString: bash expands it
     'for f in /proc/$$/fd/*; do n=${f##*/}; ((n > 4)) && eval "exec $n>&-"; done',
-    `exec prlimit --core=0 setpriv ${asRoot ? `--reuid=${folder.uid} --regid=${folder.uid} --clear-groups` : ''} --no-new-privs --pdeathsig KILL bwrap "$@"`,
+    `exec prlimit --core=0 setpriv ${asRoot ? `--reuid=${folder.uid} --regid=${folder.uid} --clear-groups` : ''} --no-new-privs --pdeathsig KILL ${quoted(bubblewrap)} "$@"`,
   ].join('; ');
   const command = asRoot ? ['unshare', '-m', '--propagation', 'private', 'bash'] : ['bash'];
   const child = spawn(command[0] ?? 'bash', [...command.slice(1), '-c', script, 'bash', ...(options.alter?.(args) ?? args)], {
@@ -109,12 +110,26 @@ interface Source {
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
+function bubblewrapPath(): string {
+  const found = (process.env.PATH ?? '')
+    .split(path.delimiter)
+    .map((dir) => path.join(dir, 'bwrap'))
+    .find((file) => fs.existsSync(file));
+  if (found === undefined) throw new Error('bwrap is not in PATH: install bubblewrap');
+  return fs.realpathSync(found);
+}
+
 /** As root the sources are first mounted where the sandbox's uid can reach them: a clone may lie below a closed folder. */
 function stage({ folder, image }: LaunchOptions): Source[] {
   const node = path.join(folder.dir, 'node');
   fs.copyFileSync(fs.realpathSync(process.execPath), node);
   fs.chmodSync(node, 0o111);
-  const binds = [{ src: image.bundleDir, dest: '/opt/runner' }, ...image.binds];
+  const bubblewrap = bubblewrapPath();
+  const binds = [
+    { src: image.bundleDir, dest: '/opt/runner' },
+    ...image.binds,
+    ...(bubblewrap === '/usr/bin/bwrap' ? [] : [{ src: bubblewrap, dest: '/opt/bwrap' }]),
+  ];
   const staged = binds.map(({ src, dest }, index): Source => {
     if (!asRoot) return { src, at: src, dest, mounted: false };
     const at = path.join(folder.dir, `mount${index}`);
