@@ -1,0 +1,6 @@
+// Rules about the shape of the code, checked on the code itself.
+module.exports = {
+  ...require('../../libs/tooling/jest-base.cjs'),
+  testMatch: ['<rootDir>/tests/architecture/**/*.test.ts'],
+  testTimeout: 120_000,
+};
