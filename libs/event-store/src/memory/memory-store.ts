@@ -47,6 +47,9 @@ export function createMemoryStore(): EventStore {
       throw new Problem('not_found', `stream ${name} is not one of organisation ${group.stream.org}`);
     const stream = known ?? empty(group.stream);
     const earlier = group.events.map((event) => byId.get(event.eventId));
+    const elsewhere = earlier.find((event) => event !== undefined && event.recorded.stream !== name);
+    if (elsewhere !== undefined)
+      throw new Problem('internal', `append to ${name} failed: event ${elsewhere.recorded.eventId} stands in another stream`);
     const first = earlier[0]?.recorded;
     const last = earlier.at(-1)?.recorded;
     if (first !== undefined && last !== undefined)

@@ -41,19 +41,25 @@ export class AppendQueue {
     return this.#entries.length === 0;
   }
 
-  add(group: AppendGroup): Promise<AppendResult> {
-    const encoded = encodeGroup(group);
-    if (this.#events + group.events.length > this.limits.queuedEventsMax || this.#bytes + encoded.size > this.limits.queuedBytesMax) {
+  /** All groups of a call or none of them. */
+  add(groups: readonly AppendGroup[]): Promise<AppendResult>[] {
+    const encoded = groups.map(encodeGroup);
+    const events = encoded.reduce((sum, group) => sum + group.events.length, 0);
+    const bytes = encoded.reduce((sum, group) => sum + group.size, 0);
+    if (this.#events + events > this.limits.queuedEventsMax || this.#bytes + bytes > this.limits.queuedBytesMax) {
       throw new Problem(
         'overloaded',
         `the append queue is full (${this.#events} events, ${this.#bytes} bytes wait); nothing was stored, try again later`,
       );
     }
-    this.#events += group.events.length;
-    this.#bytes += encoded.size;
-    return new Promise((resolve, reject) => {
-      this.#entries.push({ ...encoded, resolve, reject });
-    });
+    this.#events += events;
+    this.#bytes += bytes;
+    return encoded.map(
+      (group) =>
+        new Promise((resolve, reject) => {
+          this.#entries.push({ ...group, resolve, reject });
+        }),
+    );
   }
 
   /** The next batch, in stream order, without the streams of `busy`: their batch is under way. What does not fit stays, in its order. */

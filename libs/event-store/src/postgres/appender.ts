@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { type LogMessage, Problem, type RecordedEvent } from '@fluidbox/contracts';
+import { type LogMessage, Problem, type RecordedEvent, streamNameOf } from '@fluidbox/contracts';
 import type { AppendGroup, AppendResult } from '../api';
 import { checkGroup } from '../domain/check-group';
 import { logMessageOf } from '../domain/recorded';
@@ -9,6 +8,7 @@ import type { Connection } from './connection';
 import { storedEvents } from './encoded';
 import { failureOf, unavailable } from './errors';
 import type { Reader } from './reader';
+import { untilAnswered } from './retry';
 
 export interface AppenderOptions {
   readonly limits: QueueLimits;
@@ -21,7 +21,6 @@ export interface AppenderOptions {
 }
 
 const knownStreamsMax = 100_000;
-const retryDelayMsMax = 1_000;
 
 /**
  * Group commit: while batches commit the next one fills; no timer. One statement and one commit per batch, answers after the commit.
@@ -45,7 +44,7 @@ export class GroupCommitAppender {
   append(groups: readonly AppendGroup[]): Promise<AppendResult[]> {
     if (this.#closed) throw new Problem('unavailable', 'the event store is closed; nothing was stored');
     for (const group of groups) checkGroup(group);
-    const results = groups.map((group) => this.#queue.add(group));
+    const results = this.#queue.add(groups);
     this.#start();
     return Promise.all(results);
   }
@@ -99,17 +98,8 @@ export class GroupCommitAppender {
       units,
       units.some((unit) => !this.#known.has(unit.stream)),
     );
-    const until = performance.now() + this.options.retryMs;
-    for (let tries = 0; ; tries += 1) {
-      try {
-        const { rows } = await connection.query<UnitRow>(query);
-        return outcomesOf(rows, units);
-      } catch (error) {
-        if (failureOf(error) !== 'retry') throw error;
-        if (performance.now() > until) throw unavailable('append', error);
-        await delay(Math.min(retryDelayMsMax, 10 * 2 ** tries));
-      }
-    }
+    const { rows } = await untilAnswered('append', this.options.retryMs, () => connection.query<UnitRow>(query));
+    return outcomesOf(rows, units);
   }
 
   /** A batch that failed as a whole: who can be answered from what was stored is; the others go alone, so that one wrong group harms nobody else. */
@@ -176,9 +166,12 @@ export class GroupCommitAppender {
   }
 }
 
-/** The answer to a group that was stored by an earlier try; null when it was not. */
+/** The answer to a group that was stored by an earlier try; null when it was not. An id that another stream has used is not ours. */
 export function storedResult(group: AppendGroup, stored: ReadonlyMap<string, RecordedEvent>): AppendResult | null {
-  const events = group.events.flatMap((event) => stored.get(event.eventId) ?? []);
+  const stream = streamNameOf(group.stream);
+  const events = group.events
+    .flatMap((event) => stored.get(event.eventId) ?? [])
+    .filter((event) => event.stream === stream && event.org === group.stream.org);
   const first = events[0];
   const last = events.at(-1);
   if (events.length < group.events.length || first === undefined || last === undefined) return null;

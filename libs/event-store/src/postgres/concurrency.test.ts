@@ -19,13 +19,12 @@ const one = ([result]: readonly AppendResult[]): AppendResult => {
 describe('Postgres store under concurrency and faults', () => {
   let postgres: TestPostgres;
   let database: TestDatabase;
-  let admin: pg.Client;
+  let admin: pg.Pool;
   let stores: EventStore[];
   beforeAll(async () => {
     postgres = await startTestPostgres({ exclusive: true });
     database = await postgres.createDatabase({ migrated: true });
-    admin = new pg.Client({ connectionString: database.url });
-    await admin.connect();
+    admin = new pg.Pool({ connectionString: database.url, max: 4 });
     stores = (['runs', 'gate', 'llm-facade'] as const).map((service) =>
       createPostgresStore({ url: testServiceUrl(database.url, service) }),
     );
@@ -173,6 +172,22 @@ describe('Postgres store under concurrency and faults', () => {
     expect(verifyChain(await allWithHashes(store(0), run)).ok).toBe(true);
   });
 
+  it('reads wait for a database that comes back, and end with `unavailable` when it does not', async () => {
+    const run = newRun();
+    await store(0).append([groupOf(run, 0)]);
+    const reads = Array.from({ length: 40 }, async (_, i) => {
+      if (i % 10 === 5)
+        await admin.query(
+          "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and usename like '%_llm_facade' and pid <> pg_backend_pid()",
+        );
+      return store(2).read(run);
+    });
+    expect((await Promise.all(reads)).every((events) => events.length === 1)).toBe(true);
+    const nowhere = createPostgresStore({ url: 'postgres://nobody@127.0.0.1:1/none', retryMs: 30 });
+    await expect(nowhere.read(run)).rejects.toMatchObject({ code: 'unavailable' });
+    await nowhere.close();
+  });
+
   it('one group that the database refuses harms nobody else in its batch', async () => {
     const [good, bad] = [newRun(), newRun()];
     const event = groupOf(bad, 'any').events[0];
@@ -196,7 +211,9 @@ describe('Postgres store under concurrency and faults', () => {
     await open.query('select 1 from ledger.stream_heads where stream = $1 for update', [`run-${run.id}`]);
     const held = small.append([groupOf(run, 'any')]);
     await delay(20);
-    const queued = [small.append([groupOf(run, 'any', 2)]), small.append([groupOf(run, 'any', 2)])];
+    const queued = [small.append([groupOf(run, 'any', 2)])];
+    await expect(small.append([groupOf(run, 'any', 2), groupOf(run, 'any')])).rejects.toMatchObject({ code: 'overloaded' });
+    queued.push(small.append([groupOf(run, 'any', 2)]));
     await expect(small.append([groupOf(run, 'any')])).rejects.toMatchObject({ code: 'overloaded' });
     await open.query('rollback');
     await open.end();

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type LogMessage, Problem, type RecordedEvent, type StreamRef, streamNameOf } from '@fluidbox/contracts';
 import type pg from 'pg';
 import type { AppendGroup, AppendResult, EventStore } from '../api';
@@ -7,8 +6,8 @@ import { logMessageOf } from '../domain/recorded';
 import { storedResult } from './appender';
 import { appendQuery, outcomesOf, type UnitRow } from './batch';
 import { encodeGroup, storedEvents } from './encoded';
-import { failureOf, unavailable } from './errors';
 import { pageMax, type Reader } from './reader';
+import { untilAnswered } from './retry';
 import { inTransaction } from './transaction';
 
 export interface LockedAppendContext {
@@ -32,27 +31,20 @@ export async function lockedAppend(
   after: number,
   build: Parameters<EventStore['appendLocked']>[2],
 ): Promise<AppendResult | null> {
-  const until = performance.now() + context.retryMs;
   let tried: AppendGroup | null = null;
   const remember: typeof build = async (missed, version) => {
     tried = await build(missed, version);
     return tried;
   };
-  for (let tries = 0; ; tries += 1) {
-    try {
-      const earlier = tried === null ? null : await storedEarlier(context.reader, tried);
-      if (earlier !== null) return earlier;
-      const { result, message } = await inTransaction(context.pool, (client) =>
-        decideUnderLock(context.reader, client, stream, after, remember),
-      );
-      if (message !== null) context.publish(message);
-      return result;
-    } catch (error) {
-      if (failureOf(error) !== 'retry') throw error;
-      if (performance.now() > until) throw unavailable('append', error);
-      await delay(Math.min(1_000, 10 * 2 ** tries));
-    }
-  }
+  return untilAnswered('append', context.retryMs, async () => {
+    const earlier = tried === null ? null : await storedEarlier(context.reader, tried);
+    if (earlier !== null) return earlier;
+    const { result, message } = await inTransaction(context.pool, (client) =>
+      decideUnderLock(context.reader, client, stream, after, remember),
+    );
+    if (message !== null) context.publish(message);
+    return result;
+  });
 }
 
 const storedEarlier = async (reader: Reader, group: AppendGroup): Promise<AppendResult | null> =>

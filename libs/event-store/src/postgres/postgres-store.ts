@@ -7,6 +7,7 @@ import { Connection } from './connection';
 import { GlobalOrder, type Page, type PageOptions } from './global-order';
 import { lockedAppend } from './locked-append';
 import { pageMax, Reader, type RunAs } from './reader';
+import { untilAnswered } from './retry';
 import { inOrganisation } from './transaction';
 
 export type PostgresStoreOptions = ({ readonly url: string } | { readonly pool: pg.Pool }) & {
@@ -35,16 +36,22 @@ export function createPostgresStore(options: PostgresStoreOptions): EventStore {
   const publish = (message: LogMessage): void => {
     for (const listener of listeners) listener(message);
   };
-  const runAs: RunAs = options.rowSecurity === true ? (org, work) => inOrganisation(pool, org, work) : (_org, work) => work(pool);
-  const reader = new Reader(pool, runAs);
-  const lockedPool = new pg.Pool({ ...config, max: lockedAppendsMax });
+  const runAs: RunAs = (org, work) =>
+    untilAnswered('read', retryMs, () => (org !== null && options.rowSecurity === true ? inOrganisation(pool, org, work) : work(pool)));
+  const reader = new Reader(runAs);
+  // The pool hides its password from copies of its options.
+  const lockedPool = new pg.Pool({
+    ...config,
+    ...(config.password === undefined ? {} : { password: config.password }),
+    max: lockedAppendsMax,
+  });
   lockedPool.on('error', () => undefined);
   const connections = Array.from({ length: batchesAtOnce }, () => new Connection(config));
   const appender = new GroupCommitAppender({ limits: { ...defaultLimits, ...options.limits }, retryMs, connections, reader, publish });
   const order = new GlobalOrder();
   const asSql: SqlClient = {
     query: async <Row extends object>(text: string, values: readonly unknown[] = []) => {
-      const result = await pool.query<Row & pg.QueryResultRow>(text, [...values]);
+      const result = await runAs(null, (client) => client.query<Row & pg.QueryResultRow>(text, [...values]));
       return { rows: result.rows, rowCount: result.rowCount ?? 0 };
     },
   };

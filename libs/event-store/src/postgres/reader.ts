@@ -19,14 +19,11 @@ interface EventRow {
 const recordedRow = (row: Pick<EventRow, 'seq' | 'global_position' | 'body'>): RecordedEvent =>
   recordedOf(Number(row.seq), Number(row.global_position), JSON.parse(row.body.toString('utf8')) as LedgerBody);
 
-/** Runs statements either directly or, for a role under row-level security, in a transaction that names the organisation. */
-export type RunAs = <T>(org: string, work: (client: pg.Pool | pg.ClientBase) => Promise<T>) => Promise<T>;
+/** Runs a read, again while the database does not answer; for a role under row-level security in a transaction that names the organisation. */
+export type RunAs = <T>(org: string | null, work: (client: pg.Pool | pg.ClientBase) => Promise<T>) => Promise<T>;
 
 export class Reader {
-  constructor(
-    private readonly pool: pg.Pool,
-    private readonly runAs: RunAs,
-  ) {}
+  constructor(private readonly runAs: RunAs) {}
 
   /** `within`: a client whose transaction must see what it has locked. */
   async read(stream: StreamRef, after: number, limit: number, within?: pg.ClientBase): Promise<RecordedEvent[]> {
@@ -77,18 +74,22 @@ export class Reader {
   }
 
   async wrappedKeys(stream: string): Promise<WrappedRunKeys | null> {
-    const { rows } = await this.pool.query<{ projection: Buffer | null; rest: Buffer | null; salt: Buffer | null }>({
-      name: 'ledger-keys',
-      text: 'select projection, rest, salt from ledger.run_keys where stream = $1',
-      values: [stream],
-    });
+    const { rows } = await this.runAs(null, (client) =>
+      client.query<{ projection: Buffer | null; rest: Buffer | null; salt: Buffer | null }>({
+        name: 'ledger-keys',
+        text: 'select projection, rest, salt from ledger.run_keys where stream = $1',
+        values: [stream],
+      }),
+    );
     return rows[0] ?? null;
   }
 
   async document(digest: string): Promise<Buffer | null> {
-    const { rows } = await this.pool.query<{ bytes: Buffer }>('select bytes from ledger.documents where digest = $1', [
-      Buffer.from(digest.replace('sha256:', ''), 'hex'),
-    ]);
+    const { rows } = await this.runAs(null, (client) =>
+      client.query<{ bytes: Buffer }>('select bytes from ledger.documents where digest = $1', [
+        Buffer.from(digest.replace('sha256:', ''), 'hex'),
+      ]),
+    );
     const bytes = rows[0]?.bytes;
     if (bytes === undefined) return null;
     const actual = documentDigest(bytes);
@@ -99,17 +100,19 @@ export class Reader {
 
   async putDocument(bytes: Buffer): Promise<string> {
     const digest = documentDigest(bytes);
-    await this.pool.query('insert into ledger.documents (digest, bytes) values ($1, $2) on conflict do nothing', [
-      Buffer.from(digest.slice('sha256:'.length), 'hex'),
-      bytes,
-    ]);
+    await this.runAs(null, (client) =>
+      client.query('insert into ledger.documents (digest, bytes) values ($1, $2) on conflict do nothing', [
+        Buffer.from(digest.slice('sha256:'.length), 'hex'),
+        bytes,
+      ]),
+    );
     return digest;
   }
 
   async byIds(eventIds: readonly string[]): Promise<Map<string, RecordedEvent>> {
-    const { rows } = await this.pool.query<EventRow>('select seq, global_position, body from ledger.events where event_id = any ($1)', [
-      eventIds,
-    ]);
+    const { rows } = await this.runAs(null, (client) =>
+      client.query<EventRow>('select seq, global_position, body from ledger.events where event_id = any ($1)', [eventIds]),
+    );
     return new Map(rows.map(recordedRow).map((event) => [event.eventId, event]));
   }
 
