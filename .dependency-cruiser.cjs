@@ -122,7 +122,11 @@ const forbidden = [
     comment: 'Import a package by its name; its inside may change.',
     severity: 'error',
     from: { path: '^((?:libs|services|images|deploy)/[^/]+)/' },
-    to: { path: '^(libs|services|images|deploy)/', pathNot: '^$1/|/src/index\\.ts$|^libs/testing/src/model/index\\.ts$|^libs/tooling/|/src/bundle-runner\\.mjs$|/src/testing/index\\.ts$|\\.json$' },
+    to: {
+      path: '^(libs|services|images|deploy)/',
+      pathNot:
+        '^$1/|/src/index\\.ts$|^libs/testing/src/model/index\\.ts$|^libs/tooling/|/src/bundle-runner\\.mjs$|/src/testing/index\\.ts$|\\.json$',
+    },
   },
   {
     name: 'tests-help-tests-only',

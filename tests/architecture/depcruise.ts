@@ -3,8 +3,8 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, write
 import os from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
+import { repositoryRoot } from './sources';
 
-export const repositoryRoot = path.resolve(__dirname, '../..');
 const config = path.join(repositoryRoot, '.dependency-cruiser.cjs');
 const groups = ['services', 'libs', 'images', 'deploy'] as const;
 
@@ -21,9 +21,16 @@ export interface Violation {
 }
 
 /** Breaches of the import rules in the packages under `folder`. */
-export function violationsIn(folder: string, only: readonly string[] = groups): { readonly violations: readonly Violation[]; readonly modules: number } {
+export function violationsIn(
+  folder: string,
+  only: readonly string[] = groups,
+): { readonly violations: readonly Violation[]; readonly modules: number } {
   const program = path.join(repositoryRoot, 'node_modules/.bin/depcruise');
-  const run = spawnSync(program, ['--config', config, '--output-type', 'json', ...only], { cwd: folder, encoding: 'utf8', maxBuffer: 256 * 1024 * 1024 });
+  const run = spawnSync(program, ['--config', config, '--output-type', 'json', ...only], {
+    cwd: folder,
+    encoding: 'utf8',
+    maxBuffer: 256 * 1024 * 1024,
+  });
   if (run.error !== undefined) throw run.error;
   const { summary } = Report.parse(JSON.parse(run.stdout === '' ? `{"error":${JSON.stringify(run.stderr)}}` : run.stdout));
   return { modules: summary.totalCruised, violations: summary.violations.map(({ rule, from, to }) => ({ rule: rule.name, from, to })) };

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { fixtureWorkspace, repositoryRoot, type Violation, violationsIn } from './depcruise';
+import { fixtureWorkspace, type Violation, violationsIn } from './depcruise';
+import { repositoryRoot } from './sources';
 
 const { forbidden } = require('../../.dependency-cruiser.cjs') as { forbidden: readonly { readonly name: string }[] };
 
@@ -19,7 +20,9 @@ describe('the import rules', () => {
     afterAll(() => workspace.remove());
 
     // One for each kind of rule; the layers are made by one function from one table.
-    const rules = forbidden.map(({ name }) => name).filter((name) => !name.startsWith('layer-') || ['layer-contracts', 'layer-bus'].includes(name));
+    const rules = forbidden
+      .map(({ name }) => name)
+      .filter((name) => !name.startsWith('layer-') || ['layer-contracts', 'layer-bus'].includes(name));
     it.each(rules)('%s catches its bad fixture', (rule) => {
       expect(violations.filter(({ from }) => path.basename(from, '.ts') === rule).map((violation) => violation.rule)).toContain(rule);
     });

@@ -267,16 +267,6 @@ describe('the bus over NATS', () => {
       expect(await count()).toBe(1);
       await operator.close();
     });
-
-    it('gives a policy whose name has dots a subject that followers see', async () => {
-      const [specs, projector] = [await busOf('run-specs'), await busOf('projector')];
-      const seen: string[] = [];
-      projector.followLog(['policy'], (message) => seen.push(message.id));
-      await flushed();
-      specs.publishLog(logMessage({ category: 'policy', id: 'a..b.c', stream: 'policy-a..b.c' }));
-      await until(() => seen.length === 1);
-      expect(seen).toEqual(['a..b.c']);
-    });
   });
 
   describe('when the server goes away', () => {

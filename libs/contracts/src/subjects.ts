@@ -2,10 +2,8 @@ import type { StreamCategory } from './timeline';
 
 /** NATS subjects. Commands: `fb.cmd.<service>.<command>`. Log: `fb.log.<category>.<org>.<id>`. Heads: `fb.witness.<org>.<id>`. */
 export const commandSubject = (service: string, command: string): string => `fb.cmd.${service}.${command}`;
-export const logSubject = (category: StreamCategory, org: string, id: string): string => `fb.log.${category}.${org}.${token(id)}`;
-export const witnessSubject = (org: string, id: string): string => `fb.witness.${org}.${token(id)}`;
-/** A policy's name may hold dots, which would make several tokens of it, even empty ones. */
-const token = (id: string): string => id.replaceAll('.', '%2E');
+export const logSubject = (category: StreamCategory, org: string, id: string): string => `fb.log.${category}.${org}.${id}`;
+export const witnessSubject = (org: string, id: string): string => `fb.witness.${org}.${id}`;
 export const logWildcard = (category: StreamCategory | '*' = '*'): string => `fb.log.${category}.*.*`;
 export const logStreamName = 'LOG';
 export const witnessStreamName = 'WITNESS';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { withRequestMeta } from '@fluidbox/bus';
+import { Problem } from '@fluidbox/contracts';
 import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -39,6 +40,8 @@ export async function createHttpApplication(
     void reply.header('x-request-id', request.id).header('traceparent', traceparentOf(request)).header('x-content-type-options', 'nosniff');
     done();
   });
+  // Before anything parses it: Nest would accept forms and text too, and a body that was understood differently than it was meant is worse than a 415.
+  fastify.addHook('onRequest', (request, _reply, done) => done(acceptsBodyOf(request.headers) ? undefined : notJson()));
   // After the body was read: what reads it loses the surrounding context.
   fastify.addHook('preValidation', (request, _reply, done) => withRequestMeta({ traceparent: traceparentOf(request) }, done));
   fastify.get('/healthz', async () => ({ ok: true }));
@@ -54,6 +57,12 @@ export async function createHttpApplication(
   app.useGlobalFilters(settings.filter ?? new ProblemFilter(log));
   return app;
 }
+
+const acceptsBodyOf = (headers: IncomingHttpHeaders): boolean => {
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  return !hasBody || /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '');
+};
+const notJson = (): Problem => new Problem('unsupported_media_type', 'content-type: send application/json');
 
 /** Answers the base URL. */
 export async function listen(app: NestFastifyApplication, { port, address }: HttpSettings): Promise<string> {
