@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { type EventDraft, Problem, RunId, RunSpec, runStream, type ServiceName, streamNameOf } from '@fluidbox/contracts';
+import { type EventDraft, Problem, RunId, runStream, type ServiceName } from '@fluidbox/contracts';
 import { createKekKeyring, createLedger, createMemoryStore } from '@fluidbox/event-store';
-import { parsePolicy } from '@fluidbox/policy';
 import { callCounts, decisionCounts, type RunState, runFold } from '@fluidbox/run-stream';
 import { kekFromBytes } from '@fluidbox/seal';
 import { fakeClock, sequentialIds } from '@fluidbox/testing';
@@ -9,22 +8,13 @@ import { frozenRules } from '../adapters/frozen-rules';
 import { evaluateEdit } from './evaluate-edit';
 import type { Ports } from './ports';
 import { requestPermission } from './request-permission';
+import { startRun } from './running-run.fixture';
 
 const runId = RunId.parse('0198b3a0-0000-7000-8000-000000000002');
 const stream = runStream(runId, 'default');
 const digest = `sha256:${'a'.repeat(64)}`;
 const draft = (type: string, data: Record<string, unknown>, content?: unknown) =>
   ({ type, actor: 'service:test', data, ...(content === undefined ? {} : { content }) }) as unknown as EventDraft;
-
-const source = `name: test
-guards: { same_call: 50 }
-tools:
-  - match: [Bash]
-    action: allow
-    shell: { allow: [ls, echo], ask: [git push], deny: [curl] }
-    tell_agent: there is no network here
-  - { match: [Read], action: allow }
-`;
 
 /** The real use case on a real ledger, as two gate processes with caches of their own would see it. */
 async function world({ maxToolCalls = 20 }: { maxToolCalls?: number } = {}) {
@@ -33,74 +23,9 @@ async function world({ maxToolCalls = 20 }: { maxToolCalls?: number } = {}) {
   const store = createMemoryStore();
   const keyring = createKekKeyring({ store, kek: kekFromBytes(randomBytes(32)), clock });
   const ledgerOf = (service: ServiceName) => createLedger({ store, keyring, clock, ids, service });
-  const parsed = parsePolicy(source);
-  if (!parsed.ok) throw new Error('the policy of this test does not parse');
-  const budgets = { max_wall_clock_secs: 600, max_tokens: null, max_cost_micro_usd: null, max_tool_calls: maxToolCalls };
-  const spec = RunSpec.parse({
-    spec_version: 1,
-    run_id: runId,
-    org: 'default',
-    created_at: clock.now().toISOString(),
-    agent: { id: runId, name: 'fixer', revision: 1 },
-    harness: {
-      id: 'scripted',
-      image: 'scripted-runner',
-      dialect: 'none',
-      tool_names: {},
-      no_effect_tools: [],
-      refusal: { requiresErrorFlag: true, prefixes: [] },
-      environment: {},
-    },
-    runner_digest: digest,
-    model: 'none',
-    task_digest: digest,
-    system_prompt_digest: null,
-    policy: { name: 'test', version: 1, digest, source, document: parsed.document },
-    workspace: { kind: 'scratch' },
-    autonomy: 'supervised',
-    trust_tier: 'trusted',
-    budgets,
-    tool_surface: ['Bash', 'Read'],
-    price_table: { version: '1', digest, price: null },
-    invocation: { kind: 'api', principal: 'ada' },
-  });
-  const specDigest = await store.putDocument(Buffer.from(JSON.stringify(spec)));
   const runs = ledgerOf('runs');
   const approvals = ledgerOf('approvals');
-  await runs.decide(runFold, stream, () => ({
-    createKeys: keyring.create(streamNameOf(stream)),
-    setGeneration: 1,
-    result: undefined,
-    events: [
-      draft(
-        'session.created',
-        {
-          run_id: runId,
-          agent: 'fixer',
-          agent_revision: 1,
-          harness: 'scripted',
-          model: 'none',
-          policy: 'test',
-          policy_version: 1,
-          spec_digest: specDigest,
-          request_digest: digest,
-          autonomy: 'supervised',
-          trust_tier: 'trusted',
-          workspace_kind: 'scratch',
-          invoked_by: 'ada',
-          budgets,
-        },
-        { task: 't', system_prompt: null },
-      ),
-      draft('lease.granted', { generation: 1, valid_until: new Date(clock.now().getTime() + 900_000).toISOString() }),
-      draft('session.status_changed', {
-        from: 'initializing',
-        to: 'running',
-        reason: 'sandbox_started',
-        deadline_at: new Date(clock.now().getTime() + 600_000).toISOString(),
-      }),
-    ],
-  }));
+  await startRun(runs, { runId, now: clock.now().getTime(), maxToolCalls });
   const portsOf = (): Ports => ({ ledger: ledgerOf('gate'), clock, rulesOf: frozenRules(store) });
   const [one, two] = [portsOf(), portsOf()];
   const request = (
