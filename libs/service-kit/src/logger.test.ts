@@ -2,7 +2,7 @@ import { createLogger } from './logger';
 
 describe('a log line', () => {
   const lines: string[] = [];
-  const log = createLogger('gate', 'info', (line) => lines.push(line));
+  const log = createLogger('gate', 'info', undefined, (line) => lines.push(line));
   afterEach(() => lines.splice(0));
   const secret = `sk-ant-api03-${'A1b2'.repeat(20)}`;
 

@@ -233,6 +233,18 @@ describe('a service', () => {
     await until(() => followed.length === 2);
   });
 
+  it('stops also while NATS is away', async () => {
+    const service = await start({
+      subscriptions: () => [subscribe(RequestPermission, async () => ({ status: 'decided', answer: { decision: 'allow' } }))],
+    });
+    await nats.restart({
+      whileDown: async () => {
+        const stopped = Promise.race([service.stop().then(() => true), new Promise((resolve) => setTimeout(resolve, 5_000, false))]);
+        expect(await stopped).toBe(true);
+      },
+    });
+  });
+
   describe('refuses to start', () => {
     const failure = async (name: ServiceName, env: Environment, over: Partial<ServiceDefinition<{ port: number }>> = {}): Promise<string> =>
       start(over, name, env).then(
