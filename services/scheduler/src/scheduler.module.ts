@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { LaunchRun, Problem, RunKeys } from '@fluidbox/contracts';
 import { FolderBlobStore } from '@fluidbox/event-store';
-import type { GrantedKeyring, Keyring } from '@fluidbox/seal';
+import type { GrantedKeyring } from '@fluidbox/seal';
 import { type ServiceContext, StreamLoop } from '@fluidbox/service-kit';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { LocalProvider } from './adapters/local/local-provider';
@@ -23,9 +23,9 @@ export class SchedulerModule {}
 
 const gitTimeoutMs = 10 * 60_000;
 /** The built file, also when this service itself is run from its source. */
-const supervisorScript = path.join(__dirname, '../dist/supervisor/main.js');
+export const builtSupervisor = path.join(__dirname, '../dist/supervisor/main.js');
 
-export function schedulerModule(context: ServiceContext, config: Config): DynamicModule {
+export function schedulerModule(context: ServiceContext, config: Config, supervisorScript = builtSupervisor): DynamicModule {
   const firstUid = process.getuid?.() === 0 ? firstSandboxUid() : null;
   const places = new RunPlaces(config.runsDir, config.deploymentId, firstUid);
   const sandboxes = new LocalSandboxes(new LocalProvider(supervisorScript), { ...config, limits: config.sandboxLimits, firstUid });
@@ -36,7 +36,7 @@ export function schedulerModule(context: ServiceContext, config: Config): Dynami
   });
   const ports: DrivePorts = {
     ledger: context.ledger,
-    keyring: granted(context.keyring),
+    keyring: granted(context),
     blobs: new FolderBlobStore(config.blobsDir),
     launch: (stream) => context.bus.request(LaunchRun, { run_id: stream.id, org: stream.org }),
     runKeys: (stream) => context.bus.request(RunKeys, { run_id: stream.id, org: stream.org }),
@@ -73,7 +73,8 @@ export function schedulerModule(context: ServiceContext, config: Config): Dynami
   return { module: SchedulerModule, providers: [{ provide: LIFECYCLE, useFactory: () => lifecycle }] };
 }
 
-function granted(keyring: Keyring): GrantedKeyring {
-  if (!('grant' in keyring)) throw new Problem('internal', 'the scheduler holds no key-encryption key: its keyring must be a granted one');
-  return keyring as GrantedKeyring;
+function granted(context: ServiceContext): GrantedKeyring {
+  if (context.granted === null)
+    throw new Problem('internal', 'the scheduler holds no key-encryption key: its keyring must be a granted one');
+  return context.granted;
 }

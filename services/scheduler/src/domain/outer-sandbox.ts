@@ -1,7 +1,7 @@
 import { inside } from './sandbox-plan';
 
 /** Descriptors that the launcher hands over; everything above is closed before anything is started. */
-export const launcherFds = { secrets: 3, seccomp: 4, status: 5 } as const;
+export const launcherFds = { secrets: 3, seccomp: 4, status: 5, ready: 6 } as const;
 
 const tmpfsBytesMax = 64 * 1024 * 1024;
 const sizedTmpfs = (path: string): string[] => ['--size', String(tmpfsBytesMax), '--tmpfs', path];
@@ -45,6 +45,17 @@ export function outerSandboxArgs(sandbox: OuterSandbox): string[] {
     // Read-only keeps files out of the door; connecting to its sockets is still possible.
     ...['--ro-bind', sandbox.door, inside.door],
     // bwrap's root is a writable tmpfs: without this /etc/ld.so.preload could be written.
-    ...['--remount-ro', '/', '--chdir', inside.runner, '--', ...sandbox.command],
+    ...['--remount-ro', '/', '--chdir', '/', '--', ...sandbox.command],
   ];
+}
+
+/**
+ * The first program inside: says that the sandbox stands (bubblewrap reports a pid before it has mounted anything), then becomes the
+ * command with nothing but its secrets open. Limits of processes are set here, in the sandbox's own user namespace: outside they would
+ * count everything else that the user runs.
+ */
+export function insideCommand(limits: readonly string[], command: readonly string[]): string[] {
+  const { seccomp, status, ready } = launcherFds;
+  const say = `echo >&${ready}; exec "$@" ${[seccomp, status, ready].map((fd) => `${fd}>&-`).join(' ')}`;
+  return ['/bin/sh', '-c', say, 'sh', ...(limits.length === 0 ? [] : ['/usr/bin/prlimit', ...limits, '--']), ...command];
 }

@@ -68,7 +68,7 @@ async function supervise(plan: SandboxPlan, secretsLine: string): Promise<ExitFi
         started.end();
       }),
     );
-    const initPid = await started.initPid;
+    const initPid = await started.standing;
     if (initPid !== null) writeFileAtomically(files.started, JSON.stringify(startedFile(plan, initPid, started.groups.kind)));
     const { exitCode, signal } = await started.exit;
     return result(ended ?? (initPid === null ? 'failed' : 'exited'), started.tail.text(), exitCode, signal);

@@ -16,8 +16,8 @@ const stderrBytesMax = 16 * 1024;
 export interface SandboxProcess {
   readonly groups: SandboxGroups;
   readonly tail: Tail;
-  /** The host pid of the sandbox's pid 1, once it stands; null when it never stood. */
-  readonly initPid: Promise<number | null>;
+  /** The host pid of the sandbox's pid 1, once it stands and its first program runs; null when it never stood. */
+  readonly standing: Promise<number | null>;
   readonly exit: Promise<{ exitCode: number | null; signal: string | null }>;
   /** Kills the whole tree; `exit` settles afterwards. */
   end(): void;
@@ -46,6 +46,7 @@ function spawnIn(groups: SandboxGroups, plan: SandboxPlan, secretsLine: string):
   stdio[launcherFds.secrets] = 'pipe';
   stdio[launcherFds.seccomp] = filter;
   stdio[launcherFds.status] = 'pipe';
+  stdio[launcherFds.ready] = 'pipe';
   const child = spawn(command, args, { cwd: '/', env: launcherEnvironment, stdio });
   fs.closeSync(filter);
   const pipes: readonly unknown[] = child.stdio;
@@ -54,6 +55,7 @@ function spawnIn(groups: SandboxGroups, plan: SandboxPlan, secretsLine: string):
   tail.drain(child.stdout);
   tail.drain(child.stderr);
   const initPid = readInitPid(pipes[launcherFds.status] as Readable);
+  const standing = Promise.all([initPid, saidReady(pipes[launcherFds.ready] as Readable)]).then(([pid, ready]) => (ready ? pid : null));
   const exit = new Promise<{ exitCode: number | null; signal: string | null }>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (exitCode, signal) => resolve({ exitCode, signal }));
@@ -65,7 +67,7 @@ function spawnIn(groups: SandboxGroups, plan: SandboxPlan, secretsLine: string):
   return {
     groups,
     tail,
-    initPid,
+    standing,
     exit,
     end: () => end(child, groups, init),
     gone: async () => {
@@ -97,7 +99,15 @@ function handOver(stream: Writable, line: string): void {
   stream.end(`${line}\n`);
 }
 
-/** bubblewrap reports `{"child-pid": N}` when the sandbox stands, and closes the stream when it ends. */
+function saidReady(stream: Readable): Promise<boolean> {
+  return new Promise((resolve) => {
+    stream.once('data', () => resolve(true));
+    stream.on('error', () => resolve(false));
+    stream.on('close', () => resolve(false));
+  });
+}
+
+/** bubblewrap reports `{"child-pid": N}` when it has forked, and closes the stream when it ends. */
 function readInitPid(stream: Readable): Promise<number | null> {
   return new Promise((resolve) => {
     let text = '';

@@ -13,7 +13,7 @@ import {
   type TimelineEvent,
   type WorkspaceInput,
 } from '@fluidbox/contracts';
-import { createKekKeyring, createLedger, createMemoryStore, type Ledger } from '@fluidbox/event-store';
+import { createKekKeyring, createLedger, createMemoryStore, type EventStore, type Ledger } from '@fluidbox/event-store';
 import { isTerminal, type RunState, runFold } from '@fluidbox/run-stream';
 import { type GrantedKeyring, grantedKeyring, kekFromBytes } from '@fluidbox/seal';
 
@@ -29,7 +29,7 @@ const minutes = (count: number): string => new Date(Date.now() + count * 60_000)
  * facts. Each `schedulerLedger()` is a process that has just started: it holds no keys.
  */
 export class PlayedRuns {
-  readonly store = createMemoryStore();
+  constructor(readonly store: EventStore = createMemoryStore()) {}
   readonly #keyring = createKekKeyring({ store: this.store, kek: kekFromBytes(randomBytes(32)), clock });
   readonly #runs = this.#ledger('runs', this.#keyring);
   readonly #tasks = new Map<string, string>();

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { launcherFds, outerSandboxArgs, type SystemFolder } from '../../domain/outer-sandbox';
+import { insideCommand, launcherFds, outerSandboxArgs, type SystemFolder } from '../../domain/outer-sandbox';
 import { inside, type SandboxPlan } from '../../domain/sandbox-plan';
 import { runFiles } from '../files';
 import { type LimitKind, rlimitArgs } from './cgroups';
@@ -8,7 +8,7 @@ import { type LimitKind, rlimitArgs } from './cgroups';
 /** Outermost: joins the groups, closes everything the supervisor itself inherited without close-on-exec (it would reach the agent). */
 const joinAndClose = `
 while [ "$1" != -- ]; do echo $$ > "$1" || exit 71; shift; done; shift
-for f in /proc/$$/fd/*; do n=\${f##*/}; ((n > ${launcherFds.status})) && eval "exec $n>&-"; done
+for f in /proc/$$/fd/*; do n=\${f##*/}; ((n > ${launcherFds.ready})) && eval "exec $n>&-"; done
 exec "$@"`;
 
 /**
@@ -87,7 +87,7 @@ export function launchCommand(
     workspace: seen('workspace', plan.workspaceDir),
     readOnlyWorkspace: plan.readOnlyWorkspace,
     binds: plan.binds.map(({ src, dest }, index) => ({ src: seen(`bind${index}`, src), dest })),
-    command,
+    command: insideCommand(rlimitArgs(groups.kind, plan.limits), command),
   });
   const bubblewrap = stage === null ? plan.bubblewrap : path.join(stage, 'bwrap');
   const environment = Object.entries(plan.environment).map(([name, value]) => `${name}=${value}`);
@@ -110,7 +110,7 @@ export function launchCommand(
             ...Object.entries({ ...sources, bwrap: plan.bubblewrap }).flatMap(([name, source]) => [source, name]),
             '--',
           ]),
-      ...['prlimit', '--core=0', ...rlimitArgs(groups.kind, plan.limits)],
+      ...['prlimit', '--core=0'],
       ...[
         'setpriv',
         ...(plan.uid === null ? [] : [`--reuid=${plan.uid}`, `--regid=${plan.uid}`, '--clear-groups']),

@@ -19,13 +19,17 @@ afterAll(async () => {
   await fixture.close();
 });
 
-/** Processes of a uid that are not zombies; nothing else on the host has a sandbox's uid. */
+/** Processes of a sandbox that are not zombies: of its uid, and in a pid namespace below ours. */
 function processesOf(uid: number | null): string[] {
   return fs.readdirSync('/proc').filter((pid) => {
     if (!/^\d+$/.test(pid)) return false;
     try {
       const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
-      return new RegExp(`^Uid:\\s+${uid}\\s`, 'm').test(status) && !/^State:\s+Z/m.test(status);
+      return (
+        new RegExp(`^Uid:\\s+${uid ?? process.getuid?.()}\\s`, 'm').test(status) &&
+        /^NSpid:\s+\d+\s+\d/m.test(status) &&
+        !/^State:\s+Z/m.test(status)
+      );
     } catch {
       return false;
     }
@@ -65,14 +69,17 @@ describe('an outer sandbox', () => {
       const read = (f) => { try { return fs.readFileSync(f, 'utf8'); } catch (e) { return e.code; } };
       const all = fs.readdirSync('/proc').filter((p) => /^[0-9]+$/.test(p)).map((p) => read('/proc/' + p + '/environ') + read('/proc/' + p + '/cmdline')).join();
       const child = ${shell('env; cat /proc/self/environ; cat /proc/1/environ; for p in /proc/[0-9]*; do cat $p/environ $p/mem $p/fd/* 2>&1 </dev/null | head -c 100000; done')};
-      report({ names: Object.keys(process.env).sort(), all: all + child.stdout, fds: fs.readdirSync('/proc/self/fd').map((fd) => { try { return fs.readlinkSync('/proc/self/fd/' + fd) } catch (e) { return e.code } }) });
+      report({ names: Object.keys(process.env).sort(), all: all + child.stdout, inherited: ${shell('ls /proc/self/fd')}.stdout, pid1: fs.readdirSync('/proc/1/fd').map((fd) => fs.readlinkSync('/proc/1/fd/' + fd)), fds: fs.readdirSync('/proc/self/fd').map((fd) => { try { return fs.readlinkSync('/proc/self/fd/' + fd) } catch (e) { return e.code } }) });
       process.exit(0);`,
     );
-    const report = (await fixture.report(plan)) as { names: string[]; all: string; fds: string[] };
+    const report = (await fixture.report(plan)) as { names: string[]; all: string; fds: string[]; inherited: string; pid1: string[] };
     expect(report.all).not.toMatch(/canary/);
     expect(report.all).toMatch(/FLUIDBOX_SESSION_ID/);
-    // Pipes and node's own; no file of the host, no status channel of bubblewrap.
+    // A child of the runner inherits its three streams (the fourth is the listing itself), and pid 1 keeps no channel and no file of the host.
+    expect(report.inherited).toBe('0\n1\n2\n3\n');
     expect(report.fds.filter((target) => !/^(pipe:|socket:|anon_inode:|\/dev\/null$|ENOENT$)/.test(target))).toEqual([]);
+    expect(report.pid1.filter((target) => !/^(pipe:|socket:|anon_inode:|\/dev\/null$)/.test(target))).toEqual([]);
+    expect(report.pid1.length).toBeLessThanOrEqual(5);
     expect(report.names).toEqual([
       'FLUIDBOX_AUTONOMY',
       'FLUIDBOX_CONTROL_URL',
@@ -206,7 +213,7 @@ describe('the end of a sandbox', () => {
     await fixture.report(plan);
     expect(processesOf(plan.uid).length).toBeGreaterThan(2);
     expect(await fixture.provider.stop(plan.runDir)).toMatchObject({ status: 'ended', exit: { cause: 'stopped' } });
-    expect(plan.uid === null ? [] : processesOf(plan.uid)).toEqual([]);
+    expect(processesOf(plan.uid)).toEqual([]);
     expect(fs.existsSync(`/sys/fs/cgroup/memory/fluidbox/test-${plan.runId}`)).toBe(false);
   });
 
@@ -217,7 +224,7 @@ describe('the end of a sandbox', () => {
     expect(state.status).toBe('live');
     if (state.status === 'live') killProcess(state.pid);
     expect(await fixture.exit(plan)).toMatchObject({ status: 'lost', generation: 1, sandboxId: plan.sandboxId });
-    await until(() => (plan.uid !== null && processesOf(plan.uid).length > 0 ? undefined : true));
+    await until(() => (processesOf(plan.uid).length > 0 ? undefined : true));
     expect(await fixture.provider.stop(plan.runDir)).toMatchObject({ status: 'lost' });
     expect(fs.existsSync(`/sys/fs/cgroup/memory/fluidbox/test-${plan.runId}`)).toBe(false);
   });
@@ -246,6 +253,16 @@ describe('the end of a sandbox', () => {
       status: 'ended',
       exit: { cause: 'failed', stderr_tail: expect.stringContaining('/nonexistent') },
     });
+  });
+});
+
+describe('a supervisor that comes too late', () => {
+  it('starts nothing when the next generation was asked for meanwhile', async () => {
+    const plan = fixture.newPlan();
+    fixture.provider.writeLease(plan.runDir, { generation: 2, valid_until: new Date(Date.now() + 900_000).toISOString(), stop: false });
+    expect(await fixture.run(plan, 'report("started"); hold();')).toMatchObject({ status: 'ended', exit: { cause: 'failed' } });
+    expect(fs.existsSync(`${plan.workspaceDir}/report.json`)).toBe(false);
+    expect(fixture.provider.look(plan.runDir)).toEqual({ status: 'none' });
   });
 });
 
