@@ -75,6 +75,7 @@ export interface EventStore {
     after: number;
     limit: number;
     categories: readonly StreamCategory[];
+    types?: readonly string[];
   }): Promise<{ events: readonly RecordedEvent[]; position: number; blocked: boolean }>;
   head(stream: StreamRef): Promise<{ version: number; hash: string; generation: number; closed: boolean } | null>;
   wrappedKeys(stream: string): Promise<WrappedRunKeys | null>;

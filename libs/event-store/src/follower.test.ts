@@ -96,6 +96,7 @@ describe('log follower', () => {
     const [position] = await append(1);
     await follower.caughtUp();
     expect(handle).not.toHaveBeenCalled();
+    await follower.stop();
     expect(await positionOf('c')).toBe(position);
   });
 

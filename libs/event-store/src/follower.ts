@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RecordedEvent } from '@fluidbox/contracts';
 import type pg from 'pg';
-import type { EventStore, LogFollower, SqlClient } from './api';
+import type { EventStore, LogFollower } from './api';
 import { failureOf } from './postgres/errors';
+import { LazyTransaction } from './postgres/lazy-transaction';
 
 export interface FollowerOptions {
   /** The service's own role: positions and effects are written with it. */
@@ -30,6 +31,8 @@ export interface RunningFollower {
 const advisoryClass = 0x666f6c;
 const standbyMs = 5_000;
 const blockedMs = 25;
+const savedPositionsMax = 1_000;
+const savedMsMax = 5_000;
 
 /**
  * Reads the global order from the follower's position, hands events over and moves the position in the transaction of their effect.
@@ -55,6 +58,8 @@ class FollowerLoop {
   #woken = true;
   #wakeUp: (() => void) | null = null;
   #position = 0;
+  /** What the row says; behind `#position` only by events that are nothing to this follower. */
+  #saved = { position: 0, at: 0 };
   #tries = 0;
   readonly #waiting: (() => void)[] = [];
   #round = 0;
@@ -113,7 +118,9 @@ class FollowerLoop {
       while (!this.#stopped && !(await this.#lock(client))) await this.#sleep(standbyMs);
       if (this.#stopped) return;
       this.#position = await this.#storedPosition(client);
+      this.#saved = { position: this.#position, at: performance.now() };
       while (!this.#stopped && !lost) await this.#readOn(client);
+      if (!lost && this.#position > this.#saved.position) await this.#savePosition(client, this.#position);
     } finally {
       client.off('error', onError);
       // Destroyed, not pooled: the lock goes with the connection.
@@ -138,16 +145,18 @@ class FollowerLoop {
 
   async #readOn(client: pg.PoolClient): Promise<void> {
     this.#woken = false;
+    const before = this.#position;
+    const { categories, types } = this.options.follower;
     const page = await this.options.store.scan({
       after: this.#position,
       limit: this.options.batchMax ?? 500,
-      categories: this.options.follower.categories,
+      categories,
+      ...(types === undefined ? {} : { types }),
     });
-    const { types } = this.options.follower;
-    const events = types === undefined ? page.events : page.events.filter((event) => types.includes(event.type));
-    if (page.position > this.#position) await this.#handle(client, events, page.position);
+    if (page.events.length > 0) await this.#handle(client, page.events, page.position);
+    else if (page.position > this.#position) await this.#passOver(client, page.position);
     if (page.blocked) return void (await this.#sleep(blockedMs));
-    if (page.position > this.#position || page.events.length > 0) return;
+    if (page.events.length > 0 || page.position > before) return;
     this.#round += 1;
     for (const check of this.#waiting.splice(0)) check();
     if (!this.#woken) await this.#sleep(this.options.idleMs ?? 30_000);
@@ -194,10 +203,26 @@ class FollowerLoop {
       ]);
       await tx.commit();
       this.#position = position;
+      this.#saved = { position, at: performance.now() };
     } catch (error) {
       await tx.rollback();
       throw error;
     }
+  }
+
+  /** Nothing here for this follower: worth a write only now and then. After a crash it is passed over again. */
+  async #passOver(client: pg.PoolClient, position: number): Promise<void> {
+    this.#position = position;
+    const due = position - this.#saved.position >= savedPositionsMax || performance.now() - this.#saved.at >= savedMsMax;
+    if (due) await this.#savePosition(client, position);
+  }
+
+  async #savePosition(client: pg.PoolClient, position: number): Promise<void> {
+    await client.query('update ledger.positions set position = $2, updated_at = now() where name = $1 and position < $2', [
+      this.options.follower.name,
+      position,
+    ]);
+    this.#saved = { position, at: performance.now() };
   }
 
   async #park(client: pg.PoolClient, event: RecordedEvent, error: unknown): Promise<void> {
@@ -232,30 +257,5 @@ class FollowerLoop {
   async #backOff(tries: number): Promise<void> {
     const until = performance.now() + (this.options.retryDelayMs?.(tries) ?? Math.min(5_000, 50 * 2 ** tries));
     while (!this.#stopped && performance.now() < until) await this.#sleep(Math.max(1, until - performance.now()));
-  }
-}
-
-/** Begins with its first statement: a handler that writes nothing here holds no transaction open while it works elsewhere. */
-class LazyTransaction implements SqlClient {
-  #begun = false;
-
-  constructor(private readonly client: pg.PoolClient) {}
-
-  async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<{ rows: Row[]; rowCount: number }> {
-    if (!this.#begun) {
-      this.#begun = true;
-      await this.client.query('begin');
-    }
-    const { rows, rowCount } = await this.client.query<Row & pg.QueryResultRow>(text, [...values]);
-    return { rows, rowCount: rowCount ?? 0 };
-  }
-
-  async commit(): Promise<void> {
-    if (this.#begun) await this.client.query('commit');
-  }
-
-  async rollback(): Promise<void> {
-    // A lost connection has rolled back by itself; the session ends with it.
-    if (this.#begun) await this.client.query('rollback').catch(() => undefined);
   }
 }

@@ -152,10 +152,12 @@ export function createMemoryStore(): EventStore {
         .filter((event) => categories.includes(event.category))
         .slice(0, limit)
         .map((event) => event.recorded),
-    scan: async ({ after, limit, categories }) => {
+    scan: async ({ after, limit, categories, types }) => {
       const page = all.slice(after, after + limit);
       return {
-        events: page.filter((event) => categories.includes(event.category)).map((event) => event.recorded),
+        events: page
+          .filter((event) => categories.includes(event.category) && types?.includes(event.recorded.type) !== false)
+          .map((event) => event.recorded),
         position: after + page.length,
         blocked: false,
       };

@@ -21,7 +21,12 @@ export class GlobalOrder {
     const events: RecordedEvent[] = [];
     let position = options.after;
     for (;;) {
-      const { rows } = await client.query<PageRow>(pageText, [position, options.limit - events.length, options.categories]);
+      const { rows } = await client.query<PageRow>(pageText, [
+        position,
+        options.limit - events.length,
+        options.categories,
+        options.types ?? null,
+      ]);
       let hole = false;
       for (const row of rows) {
         const at = Number(row.global_position);
@@ -48,6 +53,7 @@ export interface PageOptions {
   readonly after: number;
   readonly limit: number;
   readonly categories: readonly StreamCategory[];
+  readonly types?: readonly string[];
 }
 export interface Page {
   readonly events: readonly RecordedEvent[];
@@ -62,7 +68,7 @@ interface PageRow {
   readonly xmin: string;
 }
 const pageText = `
-  select e.global_position, e.seq, case when e.category = any ($3) then e.body end as body,
+  select e.global_position, e.seq, case when e.category = any ($3) and ($4::text[] is null or e.type = any ($4)) then e.body end as body,
     pg_snapshot_xmin(pg_current_snapshot())::text as xmin
   from ledger.events e
   where e.global_position > $1
