@@ -4,6 +4,7 @@ import { compilePaths, type PathGlobs } from './path-rule';
 import { compilePattern } from './pattern';
 import type { ShellLists } from './shell/judge';
 import { compilePrefix } from './shell/prefix';
+import { hasRedactionMark } from './shell/word';
 
 export interface CompiledRule {
   readonly index: number;
@@ -71,7 +72,7 @@ function argumentMatcher(rule: PolicyRule): CompiledRule['matchesArgs'] {
     const glob = compileGlob(condition.glob);
     return (args: unknown) => {
       const value = valueAt(args, pointer);
-      return typeof value === 'string' && !value.includes('‹redacted') && matchesGlob(glob, value);
+      return typeof value === 'string' && !hasRedactionMark(value) && matchesGlob(glob, value);
     };
   });
   return (args) => conditions.every((holds) => holds(args));

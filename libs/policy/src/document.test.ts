@@ -1,5 +1,15 @@
 import { budgetsOfPolicy, defaultBudgets, PolicyDocument } from '@fluidbox/contracts';
-import { compilePolicy, evaluate, explain, parsePolicy, rewriteForAutonomy, runPolicyTests, seedPolicies } from './index';
+import {
+  compilePolicy,
+  evaluate,
+  evaluateProjection,
+  explain,
+  gateProjection,
+  parsePolicy,
+  rewriteForAutonomy,
+  runPolicyTests,
+  seedPolicies,
+} from './index';
 import { bash, bashPolicy, policyOf } from './policy.fixture';
 
 const problems = (source: string) => {
@@ -191,6 +201,15 @@ describe('rules', () => {
     expect(evaluate(open, { tool: 'Write', input: {} }).verdict).toBe('allow');
     for (const command of ['‹redacted› x', 'deploy ‹redacted›'])
       expect(bash(bashPolicy({ allow: ['deploy now', 'x'] }), command).verdict).toBe('ask');
+  });
+  it('a recorded projection whose secrets were marked is never allowed by what the mark stands for', () => {
+    const paths = { allow: ['/workspace/**'], deny: [] };
+    const policy = bashPolicy({ allow: ['deploy now', 'cat'], on_no_match: 'allow' }, { paths });
+    const marked = (command: string) =>
+      JSON.parse(JSON.stringify(gateProjection({ tool: 'Bash', input: { command } })).replaceAll('SECRET', '‹redacted›'));
+    expect(evaluateProjection(policy, marked('cat /workspace/SECRET')).verdict).toBe('ask');
+    expect(evaluateProjection(policy, marked('SECRET x')).verdict).toBe('ask');
+    expect(evaluateProjection(policy, marked('cat /workspace/a')).verdict).toBe('allow');
   });
   it('grants of one tool never fit another', () => {
     const policy = policyOf({});

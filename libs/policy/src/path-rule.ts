@@ -1,5 +1,6 @@
 import { alwaysMatchesGlob, compileGlob, type Glob, matchesGlob, mayMatchGlob } from './glob';
 import type { PathUse } from './paths';
+import { hasRedactionMark } from './shell/word';
 
 export interface PathGlobs {
   readonly allow: readonly Glob[];
@@ -40,7 +41,7 @@ function judgePath(use: PathUse, globs: PathGlobs): PathVerdict | null {
   if (denied !== undefined)
     return { verdict: 'ask', rule: `paths.deny: ${denied.source}`, reason: `${path} may name a file that "${denied.source}" denies`, path };
   if (use.certainty === 'maybe') return null;
-  if (use.certainty === 'unknown')
+  if (use.certainty === 'unknown' || hasRedactionMark(path))
     return { verdict: 'ask', rule: 'paths', reason: `which file ${path} names is only known when it runs`, path };
   if (globs.allow.length === 0) return null;
   const isAllowed = globs.allow.some((glob) => (use.certainty === 'glob' ? alwaysMatchesGlob(glob, path) : matchesGlob(glob, path)));

@@ -5,7 +5,7 @@ import { type Arguments, argumentsOf, hasFlag, programOf } from './options';
 import { allowsExactly, type Prefix, reaches } from './prefix';
 import { hazards, isSensitiveName } from './programs';
 import type { ShellCommand, ShellTree } from './tree';
-import { couldBeFlag, isLiteral } from './word';
+import { couldBeFlag, hasRedactionMark, isLiteral } from './word';
 
 export interface ShellLists {
   readonly allow: readonly Prefix[];
@@ -123,9 +123,13 @@ function byPaths(command: ShellCommand, paths: PathGlobs | null): Judged | null 
 }
 
 function byUnknown(command: ShellCommand, lists: ShellLists): Judged | null {
-  return command.unknown === undefined
+  const [program] = command.words;
+  // In a recorded projection a secret may stand where the program stood.
+  const unknown =
+    command.unknown ?? (program?.value != null && hasRedactionMark(program.value) ? 'the name of the program is redacted' : undefined);
+  return unknown === undefined
     ? null
-    : { verdict: strictest('ask', lists.onNoMatch), rule: 'unknown', reason: `"${shown(command)}": ${command.unknown}` };
+    : { verdict: strictest('ask', lists.onNoMatch), rule: 'unknown', reason: `"${shown(command)}": ${unknown}` };
 }
 
 function byAllow(command: ShellCommand, lists: ShellLists, paths: PathGlobs | null, covering: Prefix | null): Judged {

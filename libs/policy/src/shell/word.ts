@@ -15,11 +15,11 @@ export interface Word {
 }
 
 export const literal = (value: string): Word => ({ text: value, value });
-export const isLiteral = (word: Word | undefined): word is Word & { value: string } =>
-  word !== undefined && word.value !== null && word.glob !== true;
+/** What redaction writes in place of a secret. What carries it was something else when it ran, so nothing may be allowed by it. */
+export const hasRedactionMark = (text: string): boolean => text.includes('‹redacted');
 
-/** What redaction writes in place of a secret. A word that carries it was something else when it ran, so nothing may be allowed by it. */
-const redactionMark = /‹redacted[^›]*›/;
+export const isLiteral = (word: Word | undefined): word is Word & { value: string } =>
+  word !== undefined && word.value !== null && word.glob !== true && !hasRedactionMark(word.value);
 
 /** `$"…"` is looked up in a translation catalogue, brace and extended patterns multiply words: both count as dynamic. */
 const isDynamic = (part: WordPart): boolean => {
@@ -54,7 +54,7 @@ function literalLead(parts: readonly WordPart[]): string {
 export function wordOf(parsed: ParsedWord): Word {
   const parts = parsed.parts ?? [];
   const text = parsed.text;
-  if (redactionMark.test(parsed.value)) return { text, value: null, lead: '', splits: true };
+  if (hasRedactionMark(parsed.value)) return { text, value: null, lead: '', splits: true };
   if (parts.some(isDynamic)) {
     const lead = literalLead(parts);
     return parts.some(isSplit) ? { text, value: null, lead, splits: true } : { text, value: null, lead };
