@@ -70,6 +70,15 @@ describe('schema, roles and row-level security', () => {
     await expect(admin.query('delete from ledger.documents')).rejects.toThrow('documents is append-only');
   });
 
+  it('refuses bytes that are not those of their digest, from any appender', async () => {
+    const insert = 'insert into ledger.documents (digest, bytes) values (sha256($1), $2)';
+    await expect(as('gate').query(insert, [Buffer.from('a'), Buffer.from('b')])).rejects.toMatchObject({ constraint: 'documents_digest' });
+    await expect(as('gate').query(insert, [Buffer.from('a'), Buffer.from('a')])).resolves.toBeDefined();
+    const event = `insert into ledger.events (org_id, stream, category, seq, event_id, type, event_version, generation, occurred_at, actor, body, body_digest, prev_hash, hash)
+      values ('default', 'run-forged', 'run', 1, gen_random_uuid(), 'x', 1, 0, now(), 'x', 'body', sha256('other'), '', '')`;
+    await expect(as('gate').query(event)).rejects.toMatchObject({ constraint: 'events_body_digest' });
+  });
+
   it('runs alone destroys keys; the scheduler does not even see wrapped ones', async () => {
     const erase = 'update ledger.run_keys set rest = null where stream = $1';
     await expect(as('runs').query(erase, ['run-x'])).resolves.toBeDefined();
