@@ -13,9 +13,8 @@ export const FacadeConfig = z
     FLUIDBOX_ANTHROPIC_URL: z
       .url({ protocol: /^https?$/, error: 'FLUIDBOX_ANTHROPIC_URL must be an http(s) URL' })
       .default('https://api.anthropic.com'),
-    FLUIDBOX_ANTHROPIC_KEY_FILE: z.string({
-      error: 'set FLUIDBOX_ANTHROPIC_KEY_FILE to a file (mode 0600) with the API key of the model provider',
-    }),
+    // Without one every model request is refused with the reason; runs of other harnesses do not need it.
+    FLUIDBOX_ANTHROPIC_KEY_FILE: z.string().min(1).optional(),
   })
   .transform((env) => ({
     port: env.FLUIDBOX_LLM_PORT,

@@ -9,7 +9,7 @@ import { leaveBodiesUnread } from './adapters/raw-bodies';
 import { specReader } from './adapters/run-specs';
 import { PORTS, REQUESTS } from './adapters/tokens';
 import { createUpstream } from './adapters/upstream';
-import type { Ports } from './app/ports';
+import type { FacadeLog, Ports, Upstream } from './app/ports';
 import { RequestsInFlight } from './app/requests-in-flight';
 import { ReservationQueue } from './app/reservation-queue';
 import type { FacadeConfig } from './config';
@@ -20,16 +20,13 @@ export class LlmFacadeModule implements OnModuleInit {
   constructor(@Inject(HttpAdapterHost) private readonly http: HttpAdapterHost) {}
 
   static with(context: ServiceContext, config: FacadeConfig): DynamicModule {
-    const key = readSecretFile(config.anthropicKeyFile, 'FLUIDBOX_ANTHROPIC_KEY_FILE').trim();
-    if (key === '')
-      throw new Error(`${config.anthropicKeyFile} (FLUIDBOX_ANTHROPIC_KEY_FILE) is empty: put the API key of the model provider there`);
     const ports: Ports = {
       ledger: context.ledger,
       tokens: createRunTokenVerifier(loadPublicKeys(config.tokenPublicKeysFile)),
       clock: context.clock,
       ids: context.ids,
       specOf: specReader(context.store),
-      upstream: createUpstream({ baseUrl: config.anthropicUrl, credential: anthropicMessages.credentialHeaders(key) }),
+      upstream: upstreamOf(config, context.log),
       queue: new ReservationQueue(),
       openRuns: () => openRuns(context.sql),
       log: context.log,
@@ -52,4 +49,16 @@ export class LlmFacadeModule implements OnModuleInit {
   onModuleInit(): void {
     leaveBodiesUnread(this.http);
   }
+}
+
+function upstreamOf(config: FacadeConfig, log: FacadeLog): Upstream | null {
+  const { anthropicKeyFile: file, anthropicUrl: baseUrl } = config;
+  if (file === undefined) {
+    log.warn({}, 'no FLUIDBOX_ANTHROPIC_KEY_FILE: model requests are refused until it names a file with the API key of the provider');
+    return null;
+  }
+  const key = readSecretFile(file, 'model key (FLUIDBOX_ANTHROPIC_KEY_FILE)').trim();
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new Error(`${file} (FLUIDBOX_ANTHROPIC_KEY_FILE) must hold the API key of the model provider and nothing else`);
+  return createUpstream({ baseUrl, credential: anthropicMessages.credentialHeaders(key) });
 }

@@ -1,5 +1,6 @@
 import { errors, Pool } from 'undici';
 import { type Upstream, type UpstreamAnswer, UpstreamFailed, type UpstreamRequest } from '../app/ports';
+import { followSignals } from './follow-signals';
 
 export interface UpstreamOptions {
   readonly baseUrl: string;
@@ -37,17 +38,9 @@ async function send(
   timeouts: { firstByteMs: number; idleMs: number },
   request: UpstreamRequest,
 ): Promise<UpstreamAnswer> {
-  if (request.signal.aborted)
-    throw new UpstreamFailed(false, 'the request was given up before it was sent', { cause: request.signal.reason });
-  const silence = new AbortController();
-  let timer = setTimeout(
-    () => silence.abort(new Error(`the model provider sent nothing for ${timeouts.firstByteMs / 1_000} s`)),
-    timeouts.firstByteMs,
-  );
-  const heard = (): void => {
-    clearTimeout(timer);
-    timer = setTimeout(() => silence.abort(new Error(`the model provider fell silent for ${timeouts.idleMs / 1_000} s`)), timeouts.idleMs);
-  };
+  const given = request.givenUp.find((signal) => signal.aborted);
+  if (given !== undefined) throw new UpstreamFailed(false, 'the request was given up before it was sent', { cause: given.reason });
+  const watch = watchSilence(request.givenUp, timeouts);
   try {
     const response = await pool.request({
       method: 'POST',
@@ -55,44 +48,79 @@ async function send(
       // Compressed bytes could not be metered as they pass.
       headers: { ...request.headers, 'accept-encoding': 'identity', 'user-agent': 'fluidbox', ...credential },
       body: request.body,
-      signal: AbortSignal.any([request.signal, silence.signal]),
+      signal: watch.signal,
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    heard();
-    const { body } = response;
-    if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') {
-      body.destroy();
-      clearTimeout(timer);
-      throw new UpstreamFailed(true, 'it compressed an answer that must not be', { cause: response.headers['content-encoding'] });
+    watch.heard();
+    const { body, headers } = response;
+    const discard = (): void => {
+      watch.over();
+      // Its connection may be in the middle of an answer.
+      body.on('error', () => undefined).destroy();
+    };
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+      discard();
+      throw new UpstreamFailed(true, 'it compressed an answer that must not be', { cause: headers['content-encoding'] });
     }
     return {
       status: response.statusCode,
-      contentType:
-        String(response.headers['content-type'] ?? '')
-          .split(';')[0]
-          ?.trim()
-          .toLowerCase() ?? '',
-      headers: visible(response.headers),
-      body: timed(body, heard, () => clearTimeout(timer)),
+      contentType: mediaTypeOf(headers['content-type']),
+      headers: visible(headers),
+      body: watched(body, watch),
+      discard,
     };
   } catch (error) {
-    clearTimeout(timer);
+    watch.over();
     if (error instanceof UpstreamFailed) throw error;
     throw new UpstreamFailed(!neverSent(error), error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
 
-async function* timed(body: AsyncIterable<Buffer>, heard: () => void, done: () => void): AsyncGenerator<Buffer> {
+interface Watch {
+  readonly signal: AbortSignal;
+  /** Something came: the clock starts anew. */
+  heard(): void;
+  over(): void;
+}
+
+/** Aborts when somebody gives the request up, and when the provider is silent for too long. */
+function watchSilence(givenUp: readonly AbortSignal[], timeouts: { firstByteMs: number; idleMs: number }): Watch {
+  const { controller, release } = followSignals(givenUp);
+  const endIn = (ms: number): NodeJS.Timeout =>
+    setTimeout(() => controller.abort(new Error(`the model provider sent nothing for ${ms / 1_000} s`)), ms);
+  let timer = endIn(timeouts.firstByteMs);
+  return {
+    signal: controller.signal,
+    heard() {
+      clearTimeout(timer);
+      timer = endIn(timeouts.idleMs);
+    },
+    over() {
+      clearTimeout(timer);
+      release();
+    },
+  };
+}
+
+async function* watched(body: AsyncIterable<Buffer>, watch: Watch): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of body) {
-      heard();
+      watch.heard();
       yield chunk;
     }
   } finally {
-    done();
+    watch.over();
   }
 }
+
+/** `text/event-stream` of `text/event-stream; charset=utf-8`. */
+const mediaTypeOf = (header: string | string[] | undefined): string =>
+  String(header ?? '')
+    .split(';', 1)
+    .join('')
+    .trim()
+    .toLowerCase();
 
 function visible(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   const kept: Record<string, string> = {};

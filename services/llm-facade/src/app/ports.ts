@@ -10,7 +10,8 @@ export interface Ports {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly specOf: (digest: string) => Promise<RunSpec>;
-  readonly upstream: Upstream;
+  /** Null when this deployment has no key of the provider. */
+  readonly upstream: Upstream | null;
   readonly queue: ReservationQueue;
   /** Streams of runs that may still have open reservations. */
   readonly openRuns: () => Promise<readonly StreamRef[]>;
@@ -41,14 +42,18 @@ export interface UpstreamRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  readonly signal: AbortSignal;
+  /** Any of them ends the request, also in the middle of its answer. */
+  readonly givenUp: readonly AbortSignal[];
 }
 export interface UpstreamAnswer {
   readonly status: number;
   readonly contentType: string;
   /** Those that a runner may see. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Ends the request when it is left early. */
   readonly body: AsyncIterable<Buffer>;
+  /** Instead of reading the body. */
+  discard(): void;
 }
 /** Why there is no answer. `sent`: the provider may have begun to work, and to charge. */
 export class UpstreamFailed extends Error {

@@ -30,6 +30,7 @@ const jsonAnswerBytesMax = 32 * 1024 * 1024;
 export async function relayAnswer(ports: Ports, relay: Relay): Promise<void> {
   if (relay.answer.contentType === 'text/event-stream') return relayStream(ports, relay);
   if (relay.answer.contentType === 'application/json') return relayJson(ports, relay);
+  relay.answer.discard();
   await bookPessimistically(ports, relay);
   throw new ModelRequestRefused(
     refusals.upstreamUnusable(`the model provider answered with ${relay.answer.contentType || 'no content type'}, which cannot be metered`),

@@ -4,10 +4,12 @@ import type { Exchange, UpstreamAnswer } from './ports';
 /** Passes an answer that costs nothing: the provider's own refusals, token counts. */
 export async function relayUnmetered(answer: UpstreamAnswer, exchange: Exchange): Promise<void> {
   // The runner's token is good; a 401 about ours would make it believe otherwise.
-  if (answer.status === 401)
+  if (answer.status === 401) {
+    answer.discard();
     throw new ModelRequestRefused(
       refusals.upstreamUnusable('the model provider refuses the key of this deployment; check FLUIDBOX_ANTHROPIC_KEY_FILE'),
     );
+  }
   exchange.head(answer.status, answer.headers);
   try {
     for await (const chunk of answer.body) await exchange.write(chunk);

@@ -28,9 +28,10 @@ export async function serveModelRequest(
   const { dialect, kind } = route;
   if (caller.spec.harness.dialect !== dialect.id) throw new ModelRequestRefused(refusals.noSuchPath(route.path));
   const request = screenBody(caller, route, await readBody(ports, exchange));
-  const signal = AbortSignal.any([exchange.hungUp, stopping]);
+  const { upstream } = ports;
+  if (upstream === null) throw new ModelRequestRefused(refusals.noProviderKey());
   const send = (): Promise<UpstreamAnswer> =>
-    ports.upstream.send({
+    upstream.send({
       path: route.path,
       headers: {
         ...dialect.forwardedHeaders(exchange.headers),
@@ -38,7 +39,7 @@ export async function serveModelRequest(
         accept: request.stream ? 'text/event-stream' : 'application/json',
       },
       body: request.body,
-      signal,
+      givenUp: [exchange.hungUp, stopping],
     });
   if (kind === 'count_tokens') return relayUnmetered(await send().catch(refuseFailure), exchange);
 

@@ -88,11 +88,14 @@ export class AnthropicStreamMeter implements StreamMeter {
         this.#usage = mergeUsage(this.#usage, isObject(event.message) ? event.message.usage : undefined);
         return;
       case 'content_block_start':
-        return this.#startBlock(event);
+        this.#startBlock(event);
+        return;
       case 'content_block_delta':
-        return this.#addToBlock(event);
+        this.#addToBlock(event);
+        return;
       case 'content_block_stop':
-        return this.#endBlock(Number(event.index));
+        this.#endBlock(Number(event.index));
+        return;
       case 'message_delta':
         this.#usage = mergeUsage(this.#usage, event.usage);
         if (isObject(event.usage) && typeof event.usage.output_tokens === 'number') this.#counted = true;
@@ -108,7 +111,10 @@ export class AnthropicStreamMeter implements StreamMeter {
     const block = event.content_block;
     if (!isObject(block)) return;
     // The answer is booked by the end of its message: a call behind it would be seen by the runner alone.
-    if (this.#finished && block.type === 'tool_use') return this.#fail();
+    if (this.#finished && block.type === 'tool_use') {
+      this.#fail();
+      return;
+    }
     const breach = breachOf(block, this.droppedTools);
     if (breach !== null) {
       this.#breach ??= breach;

@@ -41,6 +41,7 @@ export const refusals = {
   coverageGap: (message: string) => never(403, 'run_not_active', message),
   upstreamUnavailable: (message: string): Refusal => ({ status: 502, code: 'unavailable', message, retry: { afterSecs: 2 } }),
   upstreamUnusable: (message: string) => never(502, 'unavailable', message),
+  noProviderKey: () => never(503, 'unavailable', 'this deployment has no key of the model provider: set FLUIDBOX_ANTHROPIC_KEY_FILE'),
   unavailable: (message: string): Refusal => ({ status: 503, code: 'unavailable', message, retry: { afterSecs: 2 } }),
 } as const;
 

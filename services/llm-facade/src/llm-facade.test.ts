@@ -1,0 +1,539 @@
+import { Problem, staleLeaseBody, wrongAudienceBody } from '@fluidbox/contracts';
+import type { Ledger } from '@fluidbox/event-store';
+import { startScriptedModel, until } from '@fluidbox/testing';
+import { sweepReservations } from './app/sweep-reservations';
+import {
+  call,
+  ending,
+  type Facade,
+  opening,
+  type Provider,
+  providerKey,
+  specOf,
+  sse,
+  startFacade,
+  startProvider,
+  streams,
+  words,
+} from './testing/facade-fixture';
+
+const tools = [{ name: 'Bash', input_schema: { type: 'object' } }];
+const ask = (change: Record<string, unknown> = {}) => ({
+  model: 'claude-haiku-4-5',
+  max_tokens: 4_000,
+  stream: true,
+  tools,
+  messages: [{ role: 'user', content: 'hi' }],
+  ...change,
+});
+const resultOf = (id: string, change: Record<string, unknown> = {}) =>
+  ask({ messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'ok', ...change }] }] });
+
+let provider: Provider;
+let facade: Facade;
+const start = async (...args: Parameters<typeof startFacade> extends [unknown, ...infer Rest] ? Rest : never): Promise<Facade> => {
+  facade = await startFacade(provider.url, ...args);
+  return facade;
+};
+beforeEach(async () => {
+  provider = await startProvider();
+});
+afterEach(async () => {
+  await facade.stop();
+  await provider.close();
+});
+
+describe('a model request', () => {
+  it('passes through byte by byte, metered, with the credential of the deployment and not of the run', async () => {
+    await start();
+    const answer = [opening(), words('北京'), ...call('toolu_1'), ...ending(400)];
+    provider.answers(streams(answer));
+    const response = await facade.post(ask(), {
+      headers: { 'anthropic-beta': 'x-2026', 'anthropic-version': '2023-06-01', 'x-claude-code-agent-id': 'agent-7', cookie: 'c=1' },
+    });
+    expect(await response.text()).toBe(sse(answer));
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'request-id': 'req_1',
+      'anthropic-ratelimit-requests-remaining': '7',
+    });
+    expect(response.headers.get('set-cookie')).toBeNull();
+    expect(provider.seen[0]).toMatchObject({
+      path: '/v1/messages',
+      headers: { 'x-api-key': providerKey, 'anthropic-beta': 'x-2026' },
+      body: { model: 'claude-haiku-4-5' },
+    });
+    expect(provider.seen[0]?.headers).not.toHaveProperty('authorization');
+    expect(provider.seen[0]?.headers).not.toHaveProperty('cookie');
+    expect(await facade.events()).toMatchObject([
+      { type: 'budget.reserved' },
+      { type: 'budget.settled', data: { tokens: 460, cost_micro_usd: 60 + 4_000, basis: 'usage' } },
+      {
+        type: 'model.response',
+        data: { input_tokens: 60, output_tokens: 400, stop_reason: 'tool_use', estimated: false, agent_id: 'agent-7' },
+      },
+      { type: 'model.tool_call', actor: 'model', data: { tool_call_id: 'toolu_1', tool: 'Bash' } },
+    ]);
+  });
+
+  it('is not buffered, and its last event waits for the ledger', async () => {
+    await start();
+    let goOn = (): void => undefined;
+    const waited = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    provider.answers(async (_request, _body, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(sse([opening(), words('first')]));
+      await waited;
+      response.end(sse([...call('toolu_1'), ...ending()]));
+    });
+    const response = await facade.post(ask());
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const first = Buffer.from((await reader.read()).value ?? []).toString();
+    expect(first).toContain('first');
+    expect(await facade.types()).toEqual(['budget.reserved']);
+    goOn();
+    let rest = '';
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      rest += Buffer.from(part.value).toString();
+      // Whenever the end is visible to the runner, the call is already in the ledger.
+      if (rest.includes('message_stop"}')) expect(await facade.types()).toContain('model.tool_call');
+    }
+    expect(first + rest).toBe(sse([opening(), words('first'), ...call('toolu_1'), ...ending()]));
+  });
+
+  it('never ends for the runner when it cannot be booked', async () => {
+    let calls = 0;
+    const failing = (ledger: Ledger): Ledger => ({
+      ...ledger,
+      decide: (...args) => (calls++ === 0 ? ledger.decide(...args) : Promise.reject(new Problem('unavailable', 'the database is away'))),
+    });
+    await start({ ledger: failing });
+    provider.answers(streams([opening(), ...call('toolu_1'), ...ending()]));
+    const response = await facade.post(ask());
+    let received = '';
+    await expect(
+      (async () => {
+        for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) received += Buffer.from(chunk).toString();
+      })(),
+    ).rejects.toThrow();
+    expect(received).not.toContain('message_stop"}');
+    expect(await facade.types()).toEqual(['budget.reserved']);
+  });
+
+  it('books what was seen when the runner hangs up, and gives up the provider (H-LM-03)', async () => {
+    await start();
+    provider.answers((_request, _body, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(sse([opening(60), ...Array.from({ length: 5 }, () => words('some words of an answer'))]));
+    });
+    const hangUp = new AbortController();
+    const response = await facade.post(ask(), { signal: hangUp.signal });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    for (let text = ''; text.split('some words').length < 6; ) text += Buffer.from((await reader.read()).value ?? []).toString();
+    hangUp.abort();
+    await provider.seen[0]?.closed;
+    await until(async () => (await facade.types()).includes('model.response'));
+    const [, settled, answered] = await facade.events();
+    expect(settled).toMatchObject({ data: { basis: 'estimated' } });
+    expect(answered).toMatchObject({ data: { input_tokens: 60, estimated: true } });
+    expect(Number(answered?.data.output_tokens)).toBeGreaterThan(20);
+  });
+
+  it('is cut for the runner when the provider breaks off, and what was seen is booked', async () => {
+    await start();
+    provider.answers((_request, _body, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(sse([opening(), words('half'), ...call('toolu_1')]), () => response.destroy());
+    });
+    await expect(facade.post(ask()).then((response) => response.text())).rejects.toThrow();
+    await facade.idle();
+    expect(await facade.events()).toMatchObject([
+      { type: 'budget.reserved' },
+      { type: 'budget.settled', data: { basis: 'estimated' } },
+      { type: 'model.response' },
+      { type: 'model.tool_call' },
+    ]);
+  });
+
+  it('that is not streamed is metered just the same (H-LM-02)', async () => {
+    await start();
+    const usage = { input_tokens: 7, cache_creation_input_tokens: 20_000, cache_read_input_tokens: 1_000, output_tokens: 300 };
+    const answer = {
+      type: 'message',
+      content: [{ type: 'tool_use', id: 'toolu_1', name: 'Task', input: {} }],
+      stop_reason: 'tool_use',
+      usage,
+    };
+    provider.answers(
+      (_request, _body, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer)),
+    );
+    expect(await (await facade.post(ask({ stream: false }))).json()).toEqual(answer);
+    expect(await facade.events()).toMatchObject([
+      { type: 'budget.reserved' },
+      { type: 'budget.settled', data: { tokens: 21_307, cost_micro_usd: 7 + 25_000 + 100 + 3_000 } },
+      { type: 'model.response' },
+      { type: 'model.tool_call', data: { tool: 'Agent' } },
+    ]);
+  });
+
+  it('that only counts tokens reserves and books nothing', async () => {
+    await start();
+    provider.answers(
+      (_request, _body, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"input_tokens":9}'),
+    );
+    const response = await facade.post(ask({ max_tokens: undefined, stream: undefined }), { path: 'v1/messages/count_tokens?beta=true' });
+    expect(await response.json()).toEqual({ input_tokens: 9 });
+    expect(provider.seen[0]?.path).toBe('/v1/messages/count_tokens');
+    expect(await facade.types()).toEqual([]);
+    expect((await facade.post(ask({ model: 'other' }), { path: 'v1/messages/count_tokens' })).status).toBe(422);
+  });
+});
+
+describe('what is refused', () => {
+  beforeEach(async () => {
+    await start();
+    provider.answers(streams([opening(), words('x'), ...ending(5, 'end_turn')]));
+  });
+  const withToken = async (token: string) => facade.post(ask(), { headers: { 'x-api-key': token } });
+
+  it('checks signature, audience, generation, lease and activity, in this order', async () => {
+    expect((await facade.post(ask())).status).toBe(200);
+    const none = await facade.post(ask(), { headers: { 'x-api-key': '' } });
+    expect([none.status, ((await none.json()) as { type: string }).type]).toEqual([401, 'error']);
+    expect((await withToken(`${await facade.tokenOf({ audience: 'tool' })}x`)).status).toBe(401);
+    const audience = await withToken(await facade.tokenOf({ audience: 'tool', generation: 9 }));
+    expect([audience.status, await audience.text()]).toEqual([403, wrongAudienceBody]);
+    facade.clock.advance(16 * 60_000);
+    const stale = await withToken(await facade.tokenOf({ generation: 9 }));
+    expect([stale.status, await stale.text()]).toEqual([409, staleLeaseBody]);
+    await facade.cancel();
+    expect((await facade.post(ask())).status).toBe(401);
+    await facade.grant(1, '2026-11-29T21:00:00.000Z');
+    const cancelled = await facade.post(ask());
+    expect([cancelled.status, await cancelled.json()]).toMatchObject([
+      403,
+      { error: { type: 'permission_error', message: 'session is not active' } },
+    ]);
+    expect(provider.seen).toHaveLength(1);
+  });
+
+  it('takes the token as a bearer too, and a renewed lease at once', async () => {
+    facade.clock.advance(16 * 60_000);
+    await facade.grant(1, '2026-11-29T20:30:00.000Z');
+    const response = await facade.post(ask(), { headers: { 'x-api-key': await facade.tokenOf() } });
+    expect(response.status).toBe(200);
+    const bearer = await fetch(`${facade.url}v1/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await facade.tokenOf()}` },
+      body: JSON.stringify(ask()),
+    });
+    expect(bearer.status).toBe(200);
+  });
+
+  it.each([
+    ['a path of the provider that is not ours', 'v1/files', 'POST', 404],
+    ['a path with dots', 'v1/messages/../files', 'POST', 404],
+    ['a method that asks nothing', 'v1/messages', 'GET', 404],
+  ])('answers %s in the dialect', async (_name, path, method, status) => {
+    const response = await facade.post(ask(), { path, method });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ type: 'error', error: { type: 'not_found_error' } });
+    expect(provider.seen).toHaveLength(0);
+  });
+
+  it.each([
+    ['no JSON', '{', 422],
+    ['a list', '[]', 422],
+    ['another model', JSON.stringify(ask({ model: 'claude-opus-4-8' })), 422],
+    ['another model under the right one', `{"model":"claude-haiku-4-5",${JSON.stringify(ask({ model: 'claude-opus-4-8' })).slice(1)}`, 422],
+    ['a body over the limit', JSON.stringify(ask({ system: 'x'.repeat(2_000_000) })), 413],
+  ])('answers %s, and nothing is sent or stored', async (_name, body, status) => {
+    const response = await facade.post(body);
+    expect(response.status).toBe(status);
+    expect(response.headers.get('x-should-retry')).toBe('false');
+    expect(provider.seen).toHaveLength(0);
+    expect(await facade.types()).toEqual([]);
+  });
+
+  it('answers a body over the limit that never said its length', async () => {
+    const body = new ReadableStream({
+      start(controller) {
+        for (let i = 0; i < 20; i++) controller.enqueue(new Uint8Array(100_000));
+        controller.close();
+      },
+    });
+    const response = await fetch(`${facade.url}v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': await facade.tokenOf() },
+      body,
+      duplex: 'half',
+    } as RequestInit);
+    expect(response.status).toBe(413);
+  });
+});
+
+describe('what the provider refuses', () => {
+  beforeEach(() => start());
+  const refuses = (status: number, headers: Record<string, string> = {}): void =>
+    provider.answers(
+      (_request, _body, response) =>
+        void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end('{"type":"error","error":{"type":"x"}}'),
+    );
+
+  it('passes its own 429 unchanged and gives the reservation back', async () => {
+    refuses(429, { 'retry-after': '9' });
+    const response = await facade.post(ask());
+    expect([response.status, response.headers.get('retry-after'), await response.text()]).toEqual([
+      429,
+      '9',
+      '{"type":"error","error":{"type":"x"}}',
+    ]);
+    expect(await facade.events()).toMatchObject([
+      { type: 'budget.reserved' },
+      { type: 'budget.released', data: { cause: 'refused_upstream' } },
+    ]);
+  });
+
+  it('does not pass its 401: the runner would take its own token for bad', async () => {
+    refuses(401);
+    expect((await facade.post(ask())).status).toBe(502);
+  });
+
+  it('gives the reservation back when it cannot be reached', async () => {
+    await facade.stop();
+    facade = await startFacade('http://127.0.0.1:9');
+    const response = await facade.post(ask());
+    expect([response.status, response.headers.get('retry-after')]).toEqual([502, '2']);
+    expect(await facade.events()).toMatchObject([{ type: 'budget.reserved' }, { type: 'budget.released', data: { cause: 'not_sent' } }]);
+  });
+
+  it('charges in full what may have been read before the connection died', async () => {
+    provider.answers((_request, _body, response) => void response.destroy());
+    expect((await facade.post(ask())).status).toBe(502);
+    const [reserved, settled] = await facade.events();
+    expect(settled).toMatchObject({
+      type: 'budget.settled',
+      data: { basis: 'pessimistic', tokens: reserved?.data.tokens },
+    });
+  });
+
+  it.each([
+    ['an answer of another kind', 'text/html', '<p>hi</p>'],
+    ['a body without usage', 'application/json', '{"content":[]}'],
+  ])('does not pass on %s', async (_name, contentType, body) => {
+    provider.answers((_request, _body, response) => void response.writeHead(200, { 'content-type': contentType }).end(body));
+    expect((await facade.post(ask())).status).toBe(502);
+    expect(await facade.types()).toEqual(['budget.reserved', 'budget.settled']);
+  });
+
+  it('says what is missing when the deployment has no key', async () => {
+    await facade.stop();
+    facade = await startFacade(null);
+    const response = await facade.post(ask());
+    expect([response.status, await response.json()]).toMatchObject([
+      503,
+      { error: { message: expect.stringContaining('FLUIDBOX_ANTHROPIC_KEY_FILE') } },
+    ]);
+  });
+});
+
+describe('budgets', () => {
+  it('let one of ten parallel requests through and refuse nine as transient (H-LM-04)', async () => {
+    await start({ spec: specOf({ budgets: { max_tokens: null, max_cost_micro_usd: 50_000 } }), settings: { reservationWaitMs: 300 } });
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    provider.answers(async (_request, _body, response) => {
+      await held;
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(sse([opening(0), ...ending(1_000)]));
+    });
+    const pending = Array.from({ length: 10 }, () => facade.post(ask({ tools: [] })));
+    const settled = Promise.all(pending);
+    await until(async () => (await facade.types()).length > 0);
+    // Nine waits end before the provider may answer the one.
+    setTimeout(answer, 700);
+    const responses = await settled;
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(9).fill(503)]);
+    expect(provider.seen).toHaveLength(1);
+    const one = responses.find(({ status }) => status === 503);
+    expect([one?.headers.get('retry-after'), one?.headers.get('x-should-retry'), await one?.json()]).toMatchObject([
+      '2',
+      'true',
+      { error: { code: 'budget_reserved' } },
+    ]);
+    await responses.find(({ status }) => status === 200)?.text();
+    expect((await facade.events()).at(1)).toMatchObject({ type: 'budget.settled', data: { cost_micro_usd: 10_000 } });
+    const next = await facade.post(ask({ tools: [] }));
+    expect(next.status).toBe(200);
+    await next.text();
+  });
+
+  it('admit who waits as soon as room is made', async () => {
+    await start({ spec: specOf({ budgets: { max_tokens: 5_000, max_cost_micro_usd: null } }) });
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    provider.answers(async (_request, _body, response) => {
+      if (provider.seen.length === 1) await held;
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(sse([opening(1), ...ending(10)]));
+    });
+    const first = facade.post(ask());
+    await until(() => provider.seen.length === 1);
+    const second = facade.post(ask());
+    answer();
+    expect([(await first).status, (await second).status]).toEqual([200, 200]);
+  });
+
+  it('end with a 429 that no SDK repeats, and one event', async () => {
+    await start({ spec: specOf({ budgets: { max_tokens: 400 } }) });
+    provider.answers(streams([opening(100), ...ending(300)]));
+    await (await facade.post(ask())).text();
+    expect((await facade.events()).at(-1)).toMatchObject({ type: 'budget.warned', data: { budget: 'tokens', limit: 400, spent: 400 } });
+    for (let i = 0; i < 2; i++) {
+      const response = await facade.post(ask());
+      expect([response.status, response.headers.get('x-should-retry'), response.headers.get('retry-after')]).toEqual([429, 'false', null]);
+      expect(await response.json()).toMatchObject({ type: 'error', error: { code: 'budget_exhausted' } });
+    }
+    expect((await facade.types()).filter((type) => type === 'budget.exceeded')).toHaveLength(1);
+    expect(provider.seen).toHaveLength(1);
+  });
+
+  it('refuse a model without a price when a cost budget binds, and only then', async () => {
+    await start({ spec: specOf({ priced: false }) });
+    provider.answers(streams([opening(), ...ending()]));
+    const refused = await facade.post(ask());
+    expect([refused.status, await refused.json()]).toMatchObject([422, { error: { code: 'unknown_model_price' } }]);
+    await facade.stop();
+    await start({ spec: specOf({ priced: false, budgets: { max_cost_micro_usd: null } }) });
+    expect((await facade.post(ask())).status).toBe(200);
+  });
+
+  it('are given back what a dead facade held, after its time', async () => {
+    await start();
+    provider.answers(() => undefined);
+    const hangUp = new AbortController();
+    const lost = facade.post(ask(), { signal: hangUp.signal }).catch(() => null);
+    await until(async () => (await facade.types()).length === 1);
+    facade.clock.advance(29 * 60_000);
+    expect(await sweepReservations(facade.ports)).toBe(0);
+    facade.clock.advance(2 * 60_000);
+    expect(await sweepReservations(facade.ports)).toBe(1);
+    expect((await facade.events()).at(-1)).toMatchObject({ type: 'budget.settled', data: { basis: 'pessimistic' } });
+    hangUp.abort();
+    await lost;
+    await facade.idle();
+    expect((await facade.types()).filter((type) => type === 'budget.settled')).toHaveLength(1);
+  });
+});
+
+describe('coverage', () => {
+  const emit = async (id: string): Promise<void> => {
+    provider.answers(streams([opening(), ...call(id), ...ending()]));
+    await (await facade.post(ask())).text();
+    provider.answers(streams([opening(), words('done'), ...ending(5, 'end_turn')]));
+  };
+
+  it('lets a decided call through although the facade had not heard of the decision', async () => {
+    await start();
+    await emit('toolu_1');
+    await facade.gateDecides('toolu_1');
+    expect((await facade.post(resultOf('toolu_1'))).status).toBe(200);
+    expect(await facade.types()).not.toContain('coverage.gap');
+  });
+
+  it('ends model access when a call came back that nobody decided', async () => {
+    await start();
+    await emit('toolu_1');
+    const response = await facade.post(resultOf('toolu_1'));
+    expect([response.status, await response.json()]).toMatchObject([
+      403,
+      { error: { type: 'permission_error', message: expect.stringContaining('toolu_1') } },
+    ]);
+    expect((await facade.events()).at(-1)).toMatchObject({ type: 'coverage.gap', data: { tool_call_id: 'toolu_1', class: 'uncovered' } });
+    expect((await facade.post(ask())).status).toBe(403);
+    expect(provider.seen).toHaveLength(1);
+  });
+
+  it('closes what the harness refused by itself, and goes on', async () => {
+    await start();
+    await emit('toolu_1');
+    const refused = { is_error: true, content: '<tool_use_error>unknown tool</tool_use_error>' };
+    expect((await facade.post(resultOf('toolu_1', refused))).status).toBe(200);
+    expect(await facade.types()).toContain('model.tool_call_closed');
+  });
+
+  it('only records a gap when the policy says report', async () => {
+    await start({ spec: specOf({ coverage: 'report' }) });
+    await emit('toolu_1');
+    expect((await facade.post(resultOf('toolu_1'))).status).toBe(200);
+    expect(await facade.events()).toContainEqual(
+      expect.objectContaining({ type: 'coverage.gap', data: expect.objectContaining({ report_only: true }) }),
+    );
+  });
+
+  it('drops tools outside the frozen surface; a call to one never reaches the runner', async () => {
+    await start();
+    provider.answers(streams([opening(), words('look'), ...call('toolu_1', 'WebFetch'), ...ending()]));
+    const offered = [...tools, { name: 'WebFetch', input_schema: {} }];
+    const response = await facade.post(ask({ tools: offered }));
+    let received = '';
+    await (async () => {
+      for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) received += Buffer.from(chunk).toString();
+    })().catch(() => undefined);
+    await facade.idle();
+    expect(provider.seen[0]?.body.tools).toEqual(tools);
+    expect(received).not.toContain('toolu_1');
+    expect(await facade.events()).toMatchObject([
+      { type: 'budget.reserved' },
+      { type: 'budget.settled' },
+      { type: 'model.response' },
+      { type: 'model.tool_call', data: { tool: 'WebFetch' } },
+      { type: 'coverage.gap', data: { tool_call_id: 'toolu_1', tool: 'WebFetch', class: 'uncovered' } },
+    ]);
+    expect((await facade.post(ask())).status).toBe(403);
+  });
+
+  it('ends model access when the provider ran something itself', async () => {
+    await start();
+    provider.answers(
+      (_request, _body, response) =>
+        void response.writeHead(200, { 'content-type': 'application/json' }).end(
+          JSON.stringify({
+            content: [{ type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search' }],
+            usage: { input_tokens: 1, output_tokens: 1 },
+          }),
+        ),
+    );
+    expect((await facade.post(ask({ stream: false }))).status).toBe(403);
+    expect((await facade.events()).at(-1)).toMatchObject({ type: 'coverage.gap', data: { class: 'provider_executed' } });
+  });
+});
+
+describe('with the scripted model', () => {
+  it('holds a conversation whose calls are all covered', async () => {
+    const model = await startScriptedModel({
+      script: { steps: [{ text: 'look', tools: [{ name: 'Bash', input: { command: 'ls' } }] }, { text: 'done' }] },
+    });
+    try {
+      facade = await startFacade(model.url);
+      const first = await (await facade.post(ask())).text();
+      const [emitted] = model.emittedToolCalls();
+      if (emitted === undefined) throw new Error('the model called no tool');
+      expect(first).toContain(emitted.id);
+      await facade.gateDecides(emitted.id);
+      const messages = [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: [{ type: 'tool_use', id: emitted.id, name: 'Bash', input: emitted.input }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: emitted.id, content: 'file' }] },
+      ];
+      expect(await (await facade.post(ask({ messages }))).text()).toContain('done');
+      expect((await facade.types()).filter((type) => type === 'model.response')).toHaveLength(2);
+    } finally {
+      await model.close();
+    }
+  });
+});
