@@ -84,6 +84,8 @@ describe('the scheduler as a service', () => {
       FLUIDBOX_IMAGES_DIR: path.join(fixture.dir, 'images'),
     };
     pool = new pg.Pool({ connectionString: urlOf('runs'), max: 4 });
+    // The database is dropped under its idle connections at the end.
+    pool.on('error', (error) => failures.push(error));
     store = createPostgresStore({ pool });
     bus = await connectBus({
       service: 'runs',

@@ -29,9 +29,9 @@ const agentFactor = 4;
 export const workspaces = (settings: WorkspaceSettings): Ports['workspaces'] => ({
   find: (place) => readJsonFile(runFiles(place.runDir).prepared, Facts),
 
-  async prepare(place, input, putArchive) {
+  async prepare(place, input, putArchive, signal) {
     const files = runFiles(place.runDir);
-    const { commit, ...prepared } = await prepareWorkspace(input satisfies WorkspaceInput, place.runDir, place.uid, settings);
+    const { commit, ...prepared } = await prepareWorkspace(input satisfies WorkspaceInput, place.runDir, place.uid, settings, signal);
     const archive = await putArchive(packArchive(walkTree(files.workspace, settings.limits)));
     const facts = { ...prepared, ...(commit === undefined ? {} : { commit }), archiveDigest: archive.sha256, archiveBytes: archive.bytes };
     writeFileAtomically(files.prepared, JSON.stringify(facts));

@@ -228,6 +228,55 @@ describe('driving a run', () => {
     await driveTo(ports, stream, ...terminalStatuses);
   });
 
+  it('waits for a database that is away when the sandbox already stands, and adopts it', async () => {
+    const stream = await create(agent('away'));
+    const { ports } = scheduler();
+    let away = true;
+    const flaky: DrivePorts = {
+      ...ports,
+      ledger: {
+        ...ports.ledger,
+        record: async (on, drafts, options) => {
+          if (away && drafts.some(({ type }) => type === 'sandbox.started')) throw new Error('the database is away');
+          return ports.ledger.record(on, drafts, options);
+        },
+      },
+    };
+    await expect(driveTo(flaky, stream, 'running')).rejects.toThrow('the database is away');
+    away = false;
+    await driveTo(flaky, stream, 'running');
+    await until(() => (startsOf('away').length > 0 ? true : undefined));
+    await runs.finalize(stream);
+    await driveTo(ports, stream, ...terminalStatuses);
+    expect(factsOf(await runs.events(stream))).toEqual([
+      'workspace.initialized',
+      'sandbox.started',
+      'sandbox.exited',
+      'artifact.collected',
+    ]);
+    expect(startsOf('away')).toEqual(['control GET /away/tool-1']);
+  });
+
+  it('stops preparing when the run is cancelled meanwhile, and starts no agent', async () => {
+    const stream = await create(agent('cancelled'));
+    const { ports } = scheduler();
+    const slow: DrivePorts = {
+      ...ports,
+      workspaces: {
+        ...ports.workspaces,
+        prepare: (_place, _input, _put, signal) =>
+          new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+      },
+    };
+    const driven = driveRun(slow, stream);
+    await until2(async () => (await runs.state(stream)).status === 'provisioning');
+    await runs.finalize(stream);
+    await driven;
+    await driveTo(ports, stream, ...terminalStatuses);
+    expect(factsOf(await runs.events(stream))).toEqual(['sandbox.exited', 'artifact.missing']);
+    expect(startsOf('cancelled')).toEqual([]);
+  });
+
   it('keeps the next run waiting while the slots are taken', async () => {
     const { ports, woken } = scheduler({ slots: 1 });
     const first = await create(agent('first'));

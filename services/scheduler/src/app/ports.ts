@@ -62,6 +62,7 @@ export interface Ports {
       place: RunPlace,
       input: WorkspaceInput,
       putArchive: (archive: AsyncIterable<Buffer>) => Promise<{ sha256: string; bytes: number }>,
+      signal: AbortSignal,
     ): Promise<WorkspaceFacts>;
     diff(place: RunPlace): Promise<CollectedDiff>;
   };

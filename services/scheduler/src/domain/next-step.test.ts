@@ -55,7 +55,7 @@ describe('nextStep', () => {
     expect(nextStep(run, sandbox).do).toBe(expected);
   });
 
-  it('does nothing for a run that does not exist', () => {
-    expect(nextStep(initialRun(), none)).toEqual({ do: 'wait', afterMs: null });
+  it('ends and cleans up what belongs to no run', () => {
+    expect(nextStep(initialRun(), live())).toEqual({ do: 'clean' });
   });
 });

@@ -20,8 +20,8 @@ export const lookEveryMs = 1_000;
 const startingMs = 100;
 
 export function nextStep(run: RunState, sandbox: SandboxState): Step {
-  if (run.runId === null) return wait(null);
-  if (isTerminal(run)) return { do: 'clean' };
+  // A folder is made only for a run that exists: without one it is an orphan of a ledger that is gone.
+  if (run.runId === null || isTerminal(run)) return { do: 'clean' };
   switch (run.status) {
     case 'created':
     case 'provisioning':

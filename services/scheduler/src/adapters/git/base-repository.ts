@@ -95,36 +95,31 @@ async function* importFinal(
   items: AsyncIterable<TreeItem>,
   omitted: OmittedFile[],
 ): AsyncGenerator<Buffer> {
-  const changed: Array<Exclude<TreeItem, { kind: 'skipped' }>> = [];
-  let heldBytes = 0;
   let complete = true;
   const kept = new Set<BytePath>();
+  const folders = new Set<BytePath>();
   yield Buffer.from(`commit ${finalRef}\ncommitter ${committer}\n${data('The workspace after the run\n')}from ${baseRef}\n`);
   for await (const item of items) {
     if (item.kind === 'skipped') {
       if (item.reason !== 'git_folder') omitted.push({ path: item.path, reason: item.reason });
       // A file that became unreadable by its size is not deleted: it stays as it was, and is named.
       if (item.reason === 'too_large') kept.add(item.path);
-      if (item.reason === 'too_many') complete = false;
+      if (item.reason === 'too_many' || item.reason === 'too_deep') complete = false;
       continue;
     }
     kept.add(item.path);
+    for (let at = item.path.lastIndexOf('/'); at > 0 && !folders.has(item.path.slice(0, at)); at = item.path.lastIndexOf('/', at - 1))
+      folders.add(item.path.slice(0, at));
     const after = manifestEntry(item);
     const old = before.get(item.path);
-    if (old !== undefined && old.sha256 === after.sha256 && old.mode === after.mode) continue;
-    changed.push(item);
-    heldBytes += item.kind === 'file' ? item.content.length : 0;
-    if (heldBytes > changedBytesMax) throw new Error(`more than ${changedBytesMax} bytes of the workspace changed`);
+    if (old === undefined || old.sha256 !== after.sha256 || old.mode !== after.mode) yield* modify(item);
   }
-  // Deletions first: a file may have become a folder. After a walk that gave up, what was not seen is not known to be gone.
-  for (const path of complete ? before.keys() : [])
-    if (!kept.has(path)) yield Buffer.concat([Buffer.from('D '), quoted(path), Buffer.from('\n')]);
-  for (const item of changed) yield* modify(item);
+  // After a walk that gave up, what was not seen is not known to be gone. A file that became a folder is replaced already.
+  if (complete)
+    for (const path of before.keys())
+      if (!kept.has(path) && !folders.has(path)) yield Buffer.concat([Buffer.from('D '), quoted(path), Buffer.from('\n')]);
   yield Buffer.from('\ndone\n');
 }
-
-/** Held in memory until the deletions are written. */
-const changedBytesMax = 512 * 1024 * 1024;
 
 function* modify(item: Exclude<TreeItem, { kind: 'skipped' }>): Generator<Buffer> {
   const { mode } = manifestEntry(item);

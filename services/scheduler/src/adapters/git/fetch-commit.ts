@@ -25,7 +25,13 @@ export interface FetchedCommit {
  * Fetches one commit into a bare repository of its own: no checkout, no hooks, no submodules, no tags, no redirects. Throws with the reason
  * a person can act on.
  */
-export async function fetchCommit(source: GitSource, gitDir: string, uid: number | null, settings: FetchSettings): Promise<FetchedCommit> {
+export async function fetchCommit(
+  source: GitSource,
+  gitDir: string,
+  uid: number | null,
+  settings: FetchSettings,
+  signal?: AbortSignal,
+): Promise<FetchedCommit> {
   const refusal = refuseCloneUrl(source.clone_url);
   if (refusal !== null) throw new Error(refusal);
   const remote = source.clone_url.startsWith('/') ? localRemote(source.clone_url, settings) : await httpsRemote(source.clone_url, settings);
@@ -37,6 +43,7 @@ export async function fetchCommit(source: GitSource, gitDir: string, uid: number
     uid: gitUid,
     network: !remote.local,
     timeoutMs: settings.timeoutMs,
+    signal,
     environment: { ...remote.environment, GIT_ALLOW_PROTOCOL: remote.local ? 'file' : 'https' },
   };
   const git = (...args: string[]) => runGit(withSettings(remote.settings, args), options);

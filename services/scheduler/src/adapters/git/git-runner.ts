@@ -12,6 +12,8 @@ export interface GitOptions {
   readonly outputBytesMax?: number;
   /** Only fetching needs it. */
   readonly network?: boolean;
+  /** Ends git early. */
+  readonly signal?: AbortSignal | undefined;
   /** As root: the uid that git runs as; null = as we are. */
   readonly uid: number | null;
 }
@@ -25,6 +27,8 @@ const outputBytesMaxDefault = 64 * 1024 * 1024;
 const stderrCharsMax = 4_000;
 /** No file that git writes may pass this (RLIMIT_FSIZE): a remote could send without end. */
 const fileBytesMax = 4 * 1024 ** 3;
+
+const memoryBytesMax = 4 * 1024 ** 3;
 
 /** Cleared, but for these: no configuration, attributes, hooks, prompts or credentials of whoever started us. */
 const gitEnvironment = {
@@ -70,6 +74,7 @@ const hardening = [
  * lie in a 0700 folder) and, unless it fetches, without a network: git parses what strangers wrote.
  */
 export async function runGit(args: readonly string[], options: GitOptions): Promise<GitResult> {
+  options.signal?.throwIfAborted();
   const { command, commandArgs } = commandLine(args, options);
   const verb = args.find((arg, index) => arg !== '-c' && args[index - 1] !== '-c') ?? '';
   const child = spawn(command, commandArgs, {
@@ -90,6 +95,7 @@ export async function runGit(args: readonly string[], options: GitOptions): Prom
     timedOut = true;
     stop();
   }, options.timeoutMs ?? gitTimeoutMs);
+  options.signal?.addEventListener('abort', stop, { once: true });
   const ended = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => resolve({ code, signal }));
@@ -104,17 +110,19 @@ export async function runGit(args: readonly string[], options: GitOptions): Prom
       ended,
       feed(child.stdin, options.input ?? [], stop),
     ]);
+    options.signal?.throwIfAborted();
     if (timedOut) throw new Error(`git ${verb} took longer than ${(options.timeoutMs ?? gitTimeoutMs) / 1000} s`);
     if (code !== 0 && !output.truncated) throw new Error(`git ${verb} failed (${signal ?? code}): ${stderr.trim()}`);
     return output;
   } finally {
     clearTimeout(timer);
+    options.signal?.removeEventListener('abort', stop);
     stop();
   }
 }
 
 function commandLine(args: readonly string[], { gitDir, uid, network = false }: GitOptions): { command: string; commandArgs: string[] } {
-  const limits = ['prlimit', `--fsize=${fileBytesMax}`, '--core=0'];
+  const limits = ['prlimit', `--fsize=${fileBytesMax}`, `--data=${memoryBytesMax}`, '--core=0'];
   const git = (dir: string): string[] => ['git', `--git-dir=${dir}`, ...hardening, ...args];
   if (uid === null) return { command: 'setpriv', commandArgs: ['--pdeathsig', 'KILL', '--no-new-privs', ...limits, ...git(gitDir)] };
   const stage = stageFolder([gitDir]);

@@ -266,6 +266,22 @@ describe('a supervisor that comes too late', () => {
   });
 });
 
+describe('a service that has inherited descriptors', () => {
+  it('passes none of them on', async () => {
+    const plan = fixture.newPlan();
+    fs.mkdirSync(runFiles(plan.runDir).door, { recursive: true });
+    const secret = `${fixture.dir}/inherited`;
+    fs.writeFileSync(secret, 'canary');
+    const task = `const has = (fd) => { try { fs.fstatSync(fd); return true; } catch { return false; } }; report([has(77), ${shell('ls /proc/self/fd')}.stdout]); process.exit(0);`;
+    const child = spawn('bash', ['-c', 'exec 77<>"$1"; exec "$2" "$3"', 'service', secret, process.execPath, fixture.supervisorScript], {
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    child.stdin.end(JSON.stringify({ plan, secrets: { tool: 't', control: 'c', llm: 'l', task } }));
+    expect(await fixture.report(plan)).toEqual([false, '0\n1\n2\n3\n']);
+    await fixture.exit(plan);
+  });
+});
+
 describe('a scheduler that comes back', () => {
   it('finds a sandbox that another process started, alive and its door open, also after up.json moved', async () => {
     const plan = fixture.newPlan();

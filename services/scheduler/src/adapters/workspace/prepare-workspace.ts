@@ -7,6 +7,7 @@ import { giveAgentRepository } from '../git/agent-repository';
 import { baseDigest, makeBareRepository, storeBase } from '../git/base-repository';
 import { type FetchSettings, fetchCommit } from '../git/fetch-commit';
 import { readCommit } from '../git/read-commit';
+import { breather } from './breathe';
 import { TreeWriter } from './tree-writer';
 import { type TreeItem, walkTree } from './walk-tree';
 
@@ -25,20 +26,21 @@ export interface PreparedWorkspace {
 
 /**
  * Fills the run's workspace from its source and stores the pristine base beside it, before any sandbox exists. Begins anew when it is called
- * again after a crash. Throws with the reason a person can act on.
+ * again after a crash. Throws with the reason a person can act on, and soon after `signal` is aborted.
  */
 export async function prepareWorkspace(
   input: WorkspaceInput,
   runDir: string,
   uid: number | null,
   settings: WorkspaceSettings,
+  signal?: AbortSignal,
 ): Promise<PreparedWorkspace> {
   const files = runFiles(runDir);
   for (const leftover of [files.workspace, files.manifest, files.source]) fs.rmSync(leftover, { recursive: true, force: true });
   fs.mkdirSync(files.workspace, { recursive: true, mode: 0o755 });
   if (uid !== null) fs.chownSync(files.workspace, uid, uid);
-  const { items, commit } = await openSource(input, files.source, uid, settings);
-  const filled = await fill(files.workspace, items, settings.limits, uid);
+  const { items, commit } = await openSource(input, files.source, uid, settings, signal);
+  const filled = await fill(files.workspace, items, settings.limits, uid, signal);
   fs.rmSync(files.source, { recursive: true, force: true });
   const base = makeBareRepository(files.base, uid);
   const { entries, commit: baseCommit } = await storeBase(base, walkTree(files.workspace, settings.limits));
@@ -59,6 +61,7 @@ async function openSource(
   sourceDir: string,
   uid: number | null,
   settings: WorkspaceSettings,
+  signal: AbortSignal | undefined,
 ): Promise<{ items: AsyncIterable<TreeItem>; commit?: string }> {
   switch (input.kind) {
     case 'scratch':
@@ -66,7 +69,7 @@ async function openSource(
     case 'local_copy':
       return { items: walkTree(allowedFolder(input.path, settings.localSources), settings.limits) };
     case 'git_repository': {
-      const fetched = await fetchCommit(input, sourceDir, uid, settings);
+      const fetched = await fetchCommit(input, sourceDir, uid, settings, signal);
       return { items: readCommit(fetched, settings.limits.fileBytesMax), commit: fetched.commit };
     }
   }
@@ -89,11 +92,15 @@ async function fill(
   items: AsyncIterable<TreeItem>,
   limits: TreeLimits,
   uid: number | null,
+  signal: AbortSignal | undefined,
 ): Promise<{ files: number; bytes: number; skipped: number }> {
   const writer = new TreeWriter(workspace, limits, uid);
   let skipped = 0;
   try {
+    const breathe = breather();
     for await (const item of items) {
+      signal?.throwIfAborted();
+      await breathe();
       if (item.kind === 'skipped') {
         refuseOverLimit(item, limits);
         skipped += item.reason === 'git_folder' ? 0 : 1;

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
-import { setImmediate as breathe } from 'node:timers/promises';
 import { type BytePath, isGitFolder, pathOfBytes, type TreeLimits } from '../../domain/tree';
+import { breather } from './breathe';
 import { RootedFolder } from './rooted-folder';
 
 export type SkipReason = 'special_file' | 'git_folder' | 'too_deep' | 'too_large' | 'too_many';
@@ -11,7 +11,6 @@ export type TreeItem =
   | { readonly kind: 'skipped'; readonly path: BytePath; readonly reason: SkipReason; readonly size: number };
 
 const depthMax = 128;
-const itemsPerTurn = 64;
 
 /**
  * Everything below a folder, in one fixed order. No link is followed, `.git` folders are left out, special files are named and not
@@ -21,11 +20,10 @@ export async function* walkTree(root: string, limits: TreeLimits): AsyncGenerato
   const folder = RootedFolder.open(root);
   const count = { files: 0, bytes: 0 };
   try {
-    let turn = 0;
+    const breathe = breather();
     for (const item of walkFolder(folder, '', 0, limits, count)) {
       yield item;
-      turn += 1;
-      if (turn % itemsPerTurn === 0) await breathe();
+      await breathe();
     }
   } finally {
     folder.close();
