@@ -153,16 +153,17 @@ describe('the runner plane against whoever speaks to it', () => {
           { name: 'proto', as: 'tool', path: permission, body: '{"tool_call_id":"c1","tool":"Bash","input":{},"__proto__":{"x":1}}' },
           { name: 'not json', as: 'tool', path: permission, body: '{"tool_call_id":' },
           { name: 'array', as: 'tool', path: permission, body: '[]' },
-          { name: 'too big', as: 'tool', path: permission, body: { ...bash('c1', 'x'.repeat(2_200_000)) } },
+          { name: 'too big', as: 'tool', path: permission, body: bash('c1', 'ls'), padding: 2_200_000 },
           { name: 'nul in input is mended', as: 'tool', path: permission, body: bash('c9', 'ls \u0000') },
         ],
       },
       { autonomous: true },
     );
-    for (const name of ['unknown key', 'wrong type', 'proto', 'array'])
+    for (const name of ['unknown key', 'wrong type', 'array'])
       expect({ name, status: answers[name]?.status }).toEqual({ name, status: 422 });
     expect(answers['unknown key']?.text).toContain('extra');
     expect(answers['wrong type']?.text).toContain('tool_call_id');
+    expect(answers.proto).toMatchObject({ status: 400, text: expect.stringContaining('prototype') });
     expect(answers['not json']?.status).toBe(400);
     expect(answers['too big']?.status).toBe(413);
     expect(JSON.parse(answers['nul in input is mended']?.text ?? '{}').decision).not.toBe('allow');

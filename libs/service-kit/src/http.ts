@@ -8,6 +8,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { HttpSettings } from './api';
+import { parseJsonBody } from './json-body';
 import { nestLogger } from './logger';
 import { ProblemFilter } from './problem-filter';
 import { traceparentOf } from './trace';
@@ -35,6 +36,9 @@ export async function createHttpApplication(
       return typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
     },
   });
+  adapter.useBodyParser('application/json', settings.rawBody === true, { bodyLimit: settings.bodyBytesMax }, (_request, body, done) =>
+    done(null, parseJsonBody(body)),
+  );
   const fastify: FastifyInstance = adapter.getInstance();
   fastify.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id).header('traceparent', traceparentOf(request)).header('x-content-type-options', 'nosniff');

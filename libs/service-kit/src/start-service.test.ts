@@ -109,6 +109,7 @@ describe('a service', () => {
     it.each([
       ['a wrong field', '{"name":"x"}', 422, { code: 'unprocessable', errors: [{ pointer: '/name' }] }],
       ['an unknown field', '{"name":"ada","x":1}', 422, { code: 'unprocessable' }],
+      ['a key that reaches into prototypes', '{"name":"ada","__proto__":{"x":1}}', 422, { code: 'unprocessable' }],
       ['no JSON', '{', 400, { code: 'invalid_request' }],
       ['a body over the limit', JSON.stringify({ name: 'x'.repeat(2_000) }), 413, { code: 'payload_too_large' }],
       ['a problem', '{"name":"problem"}', 409, { code: 'stale_version', version: 3 }],

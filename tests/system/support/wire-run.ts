@@ -14,6 +14,8 @@ export interface WireRequest {
   readonly method?: string;
   readonly path: string;
   readonly body?: unknown;
+  /** Bytes of white space in front of the body. */
+  readonly padding?: number;
   readonly socket?: 'control' | 'llm';
 }
 export type WireStep =

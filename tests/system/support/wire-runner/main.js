@@ -9,9 +9,10 @@ fs.closeSync(Number(process.env.FLUIDBOX_TOKENS_FD));
 const id = process.env.FLUIDBOX_SESSION_ID;
 const task = JSON.parse(secrets.task ?? process.env.FLUIDBOX_TASK);
 
-function send({ as, method = 'POST', path, body, socket = 'control' }) {
+function send({ as, method = 'POST', path, body, padding = 0, socket = 'control' }) {
   return new Promise((resolve) => {
-    const payload = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
+    // White space in front keeps the JSON valid and makes the body as large as wanted.
+    const payload = body === undefined ? undefined : ' '.repeat(padding) + (typeof body === 'string' ? body : JSON.stringify(body));
     const request = http.request(
       {
         socketPath: `/run/gw/${socket}.sock`,
