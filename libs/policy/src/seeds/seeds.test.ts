@@ -36,6 +36,11 @@ describe('seed policies', () => {
     ['for f in *.js; do node "$f"; done', 'allow'],
     ['git diff --output=/tmp/x', 'ask'],
     ['git -c core.pager=x log', 'ask'],
+    ['rm -rf .git/', 'deny'],
+    ['rm -rf ./.git', 'deny'],
+    ['git branch -D x', 'ask'],
+    ['diff <(ls a) <(ls b)', 'allow'],
+    ['diff <(curl a) b', 'deny'],
     ['PATH=/tmp ls', 'ask'],
     ['NODE_ENV=test npm test', 'allow'],
   ])('default: %s → %s', (command, verdict) => {

@@ -8,9 +8,11 @@ type Bases = readonly string[] | null;
 /** The files that one word may name, seen from each directory the command may run in. */
 export function resolvePath(word: Word, access: 'read' | 'write', bases: Bases, certainty?: 'maybe'): PathUse[] {
   const value = word.value;
+  // A process substitution is a pipe; what feeds it is judged by itself.
+  if (/^[<>]\(.*\)$/s.test(word.text) && value === null) return [];
   const isHome = /^~/.test(word.text);
   if (value === null || isHome || value.length > pathCharsMax || (bases === null && !value.startsWith('/'))) {
-    return certainty === 'maybe' && value === null ? [] : [{ path: normalizeUnknown(value ?? word.text), access, certainty: 'unknown' }];
+    return certainty === 'maybe' && value === null ? [] : [{ path: normalizeUnknown(word), access, certainty: 'unknown' }];
   }
   const starts = value.startsWith('/') ? ['/'] : (bases ?? ['/']);
   return starts.map((base) => ({
@@ -21,8 +23,8 @@ export function resolvePath(word: Word, access: 'read' | 'write', bases: Bases, 
 }
 
 // Kept so that a pattern such as **/.env can still be tried on it.
-const normalizeUnknown = (text: string): string =>
-  text.includes('$') || text.includes('`') ? text.slice(0, 200) : normalizePath(text.slice(0, 200), '/~');
+const normalizeUnknown = (word: Word): string =>
+  word.value === null ? word.text.slice(0, 200) : normalizePath(word.value.slice(0, pathCharsMax), '/…');
 
 const looksLikePath = (value: string): boolean =>
   (value.includes('/') || value.startsWith('.') || value.startsWith('~')) && !/^[a-z][a-z0-9+.-]*:\/\//i.test(value);

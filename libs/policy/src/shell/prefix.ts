@@ -1,8 +1,9 @@
 import { parse } from 'unbash';
 import { normalizePath } from '../paths';
 import { type Arguments, argumentsOf, canonicalFlags, grammarOf, hasFlag, isOption, programOf } from './options';
+import { subcommandAliases } from './programs';
 import type { ShellCommand } from './tree';
-import { isLiteral, wordOf } from './word';
+import { isLiteral, type Word, wordOf } from './word';
 
 /** One entry of a shell list: words, compared as the shell would split and unquote them. */
 export interface Prefix {
@@ -86,32 +87,41 @@ export function reaches(prefix: Prefix, command: ShellCommand, args: Arguments |
 
 const isPathLike = (token: string): boolean => /^[/.~]/.test(token) && token !== '-';
 
+/** Both as written and as the files they name: `rm -r .` in `/` is `rm -r /`. */
+const namesSamePath = (token: string, value: string, bases: readonly string[] | null): boolean =>
+  value === token ||
+  (!token.startsWith('~') &&
+    (bases ?? (value.startsWith('/') ? ['/'] : [])).some((base) => normalizePath(token, base) === normalizePath(value, base)));
+
+function becomes(word: Word, token: string): Reach {
+  if (word.glob === true) return 'maybe';
+  if (word.value !== null) return word.value === token ? 'yes' : 'no';
+  return word.splits === true || word.lead === undefined || token.startsWith(word.lead) ? 'maybe' : 'no';
+}
+
+const isSameSubcommand = (program: string, value: string, token: string): boolean => {
+  const same = subcommandAliases[program];
+  return same !== undefined && (same[value] ?? value) === (same[token] ?? token);
+};
+
 function reachesOperands(prefix: Prefix, args: Arguments, base: readonly string[] | null): Reach {
   let at = 0;
   for (const token of prefix.operands) {
     if (isPathLike(token)) {
-      const wanted = token.startsWith('/') ? normalizePath(token) : token;
       const rest = args.operands.slice(at);
-      const isNamed = rest.some(
-        ({ word }) =>
-          word.value !== null &&
-          (word.value === token ||
-            (token.startsWith('/') &&
-              (word.value.startsWith('/') ? ['/'] : (base ?? [])).some((from) => normalizePath(word.value ?? '', from) === wanted))),
-      );
-      if (isNamed) continue;
-      return rest.some(({ word }) => word.value === null || (word.glob === true && word.value !== '')) ? 'maybe' : 'no';
+      if (rest.some(({ word }) => word.value !== null && namesSamePath(token, word.value, base))) continue;
+      return rest.some(({ word }) => word.value === null || word.glob === true) ? 'maybe' : 'no';
     }
     let found = false;
     while (!found) {
       const operand = args.operands[at++];
       if (operand === undefined) return 'no';
-      const { word } = operand;
+      const reach = becomes(operand.word, token);
       // An unquoted dynamic word may become this token and any that follow.
-      if (word.value === null || word.glob === true)
-        return word.value === null && word.splits !== true && word.lead !== undefined && !token.startsWith(word.lead) ? 'no' : 'maybe';
-      if (word.value === token) found = true;
-      else if (!operand.maybeValue) return 'no';
+      if (reach === 'maybe') return 'maybe';
+      found =
+        reach === 'yes' || operand.word.value === null ? reach === 'yes' : isSameSubcommand(prefix.program, operand.word.value, token);
+      if (!found && !operand.maybeValue) return 'no';
     }
   }
   return 'yes';

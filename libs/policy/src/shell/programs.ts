@@ -595,6 +595,27 @@ export const grammars: Readonly<Record<string, Grammar>> = {
   diff: { subcommands: 0, values: ['-U', '-C', '-W', '-x', '-I', '--label'] },
 };
 
+/** Other names of the same subcommand: a refusal of one is a refusal of all. */
+export const subcommandAliases: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  npm: {
+    'run-script': 'run',
+    rum: 'run',
+    urn: 'run',
+    t: 'test',
+    tst: 'test',
+    i: 'install',
+    in: 'install',
+    add: 'install',
+    isntall: 'install',
+    x: 'exec',
+    un: 'uninstall',
+    remove: 'uninstall',
+    rm: 'uninstall',
+  },
+  git: { stage: 'add' },
+  cargo: { r: 'run', b: 'build', t: 'test', c: 'check' },
+};
+
 /** Spellings without the flag that do the same: `git push origin +main` is a forced push. */
 export const impliedFlags: readonly {
   readonly program: string;

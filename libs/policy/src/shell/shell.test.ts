@@ -150,7 +150,8 @@ describe('unknown is never allowed', () => {
   ])('and is found to be so in bounded work: %s', (_what, command) => {
     const started = performance.now();
     expect(bash(loose, command).verdict).not.toBe('allow');
-    expect(performance.now() - started).toBeLessThan(1500);
+    // Unbounded it takes minutes; the margin is for a busy machine.
+    expect(performance.now() - started).toBeLessThan(5000);
   });
   it('denies, not asks, when nothing else may pass', () => {
     expect(bash(bashPolicy({ allow: ['ls'], on_no_match: 'deny' }), '$CMD').verdict).toBe('deny');
@@ -181,6 +182,8 @@ describe('deny is the action, however it is spelled', () => {
     'git push --forc',
     'git -C x push -uf origin',
     'npm --silent run deploy',
+    'npm run-script deploy',
+    'kubectl --unknown "x$Y" delete pod',
     'npm --prefix x run deploy',
     'kubectl -n prod delete pod x',
     'kubectl --context=a delete x',

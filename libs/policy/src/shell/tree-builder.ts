@@ -35,6 +35,7 @@ interface Place {
 const basesMax = 8;
 const nestingMax = 16;
 const commandsMax = 1024;
+const readingsMax = 24;
 /** Words over all commands: each wrapper repeats the words behind it, so the sum is what the work grows with. */
 const wordsMax = 16_384;
 const union = (a: Bases, b: Bases): Bases => {
@@ -446,10 +447,8 @@ function innerOfWrapper(words: readonly Word[], wrapper: Wrapper, from: number):
   const commands = rest.length === 0 ? [] : [{ words: [...rest, ...more], assignments, candidate: wrapper.joins === true }];
   if (opened.certain) return { ...nothing, commands, scripts, directory: opened.directory, transparent: wrapper.transparent === true };
   // An unknown option: the command may start at any later word. Rules that refuse look at each reading.
-  const readings = words
-    .slice(from)
-    .map((_, i) => ({ words: [...words.slice(from + i), ...more], assignments, candidate: true }))
-    .slice(0, 24);
+  const count = Math.min(readingsMax, words.length - from);
+  const readings = Array.from({ length: count }, (_, i) => ({ words: [...words.slice(from + i), ...more], assignments, candidate: true }));
   return {
     ...nothing,
     commands: readings,
