@@ -7,6 +7,7 @@ import { Problem } from '@fluidbox/contracts';
 export function parseJsonBody(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   const text = bytes.toString('utf8');
+  if (isDeeperThan(bodyDepthMax, bytes)) throw new Problem('unprocessable', `body: is nested deeper than ${bodyDepthMax}`);
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -15,6 +16,28 @@ export function parseJsonBody(bytes: Buffer): unknown {
   }
   if (mayNamePrototype.test(text)) refusePrototype(body, '');
   return body;
+}
+
+/** Nothing honest is nested like that, and whatever walks a value recursively would end in an overflow. */
+const bodyDepthMax = 128;
+const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = [...'"\\[]{}'].map((sign) => sign.charCodeAt(0));
+
+/** Counts brackets outside strings; on text that is no JSON the answer means nothing and the parser has the word. */
+function isDeeperThan(max: number, bytes: Buffer): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const sign = bytes[at];
+    if (quoted) {
+      if (sign === backslash) at += 1;
+      else if (sign === quote) quoted = false;
+    } else if (sign === quote) quoted = true;
+    else if (sign === openBracket || sign === openBrace) {
+      depth += 1;
+      if (depth > max) return true;
+    } else if (sign === closeBracket || sign === closeBrace) depth -= 1;
+  }
+  return false;
 }
 
 /** Written out or escaped; most bodies hold neither and are not searched. */

@@ -281,6 +281,12 @@ describe('the runner plane', () => {
       expect((JSON.parse(answer.text) as { error: string }).error).toContain(field);
     });
 
+    it('refuses keys that reach into prototypes, also inside an input, with a 422', async () => {
+      const answer = await ask(await aRun(), '{"tool_call_id":"c","tool":"Bash","input":{"__proto__":{"x":1}}}');
+      expect([answer.status, asked.length]).toEqual([422, 0]);
+      expect(answer.text).toContain('__proto__');
+    });
+
     it('refuses a body of more than 2 MiB with 413', async () => {
       const answer = await ask(await aRun(), { ...question, input: { command: 'x'.repeat(2 * 1024 * 1024) } });
       expect([answer.status, answer.text]).toEqual([413, '{"error":"payload_too_large"}']);
