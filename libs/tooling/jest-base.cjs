@@ -13,7 +13,7 @@ module.exports = {
   transform: { '^.+\\.(t|j|mj|cj)s$': ['@swc/jest', { ...swc, swcrc: false }] },
   transformIgnorePatterns: [],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  modulePathIgnorePatterns: ['/dist/', '/.fluidbox/', '/tests/architecture/fixtures/'],
+  modulePathIgnorePatterns: ['/dist/', '/.fluidbox/', '/.cache/', '/tests/architecture/fixtures/'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/', '/.fluidbox/'],
   cacheDirectory: path.join(root, '.cache/jest'),
   testTimeout: 30_000,

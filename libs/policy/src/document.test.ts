@@ -8,9 +8,9 @@ import {
   parsePolicy,
   rewriteForAutonomy,
   runPolicyTests,
-  seedPolicies,
 } from './index';
 import { bash, bashPolicy, policyOf } from './policy.fixture';
+import { seedPolicies } from './seeds';
 
 const problems = (source: string) => {
   const parsed = parsePolicy(source);

@@ -6,7 +6,6 @@ export { type Explanation, explain } from './explain';
 export { isHarmlessDevice, isInside, normalizePath, type PathUse } from './paths';
 export { type GateProjection, gateProjection, type ToolCall, workspaceRoot } from './projection';
 export { type FailedTest, runPolicyTests } from './run-tests';
-export { type SeedPolicy, seedPolicies } from './seeds';
 export type { PartVerdict } from './shell/judge';
 export { parseShell } from './shell/parse';
 export type { ShellCommand, ShellTree } from './shell/tree';

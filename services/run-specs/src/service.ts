@@ -1,4 +1,4 @@
-import { seedPolicies as seeds } from '@fluidbox/policy';
+import { seedPolicies as seeds } from '@fluidbox/policy/seeds';
 import type { ServiceDefinition } from '@fluidbox/service-kit';
 import { subscriptions } from './adapters/subscriptions';
 import type { Ports } from './app/ports';

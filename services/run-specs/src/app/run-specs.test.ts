@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { CreateAgentBody, CreateSessionBody, defaultPriceTable, ImportPolicyBody, Problem, RunSpec } from '@fluidbox/contracts';
 import { createKekKeyring, createLedger, createMemoryStore } from '@fluidbox/event-store';
-import { seedPolicies as seeds } from '@fluidbox/policy';
+import { seedPolicies as seeds } from '@fluidbox/policy/seeds';
 import { kekFromBytes, saltedDigest, sha256Hex } from '@fluidbox/seal';
 import { fakeClock, sequentialIds } from '@fluidbox/testing';
 import { nameDirectory } from '../adapters/name-directory';

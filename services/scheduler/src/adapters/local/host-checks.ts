@@ -6,7 +6,7 @@ import { launcherEnvironment } from './launcher';
 /** What this host offers, or the one thing to do about it. The local provider never runs anything unsandboxed. */
 export type HostCheck = { readonly ok: true; readonly bubblewrap: string } | { readonly ok: false; readonly reason: string };
 
-export function findProgram(name: string, searchPath = `${process.env['PATH'] ?? ''}:${launcherEnvironment.PATH}`): string | null {
+function findProgram(name: string, searchPath = `${process.env.PATH ?? ''}:${launcherEnvironment.PATH}`): string | null {
   const found = searchPath
     .split(':')
     .filter(Boolean)
