@@ -72,6 +72,7 @@ export const environmentVariables = {
   FLUIDBOX_SANDBOX_CPUS: 'scheduler: processors of one sandbox (default 2)',
   FLUIDBOX_WORKSPACE_FILES_MAX: 'scheduler: files a workspace source may have (default 100000)',
   FLUIDBOX_WORKSPACE_MB_MAX: 'scheduler: MiB a workspace source may have (default 2048)',
+  FLUIDBOX_HEARTBEAT_SILENCE_SECS: 'runs: silence of a runner after which its sandbox is ended (default 60)',
   FLUIDBOX_ANTHROPIC_URL: 'llm-facade: upstream base URL (default https://api.anthropic.com)',
   FLUIDBOX_ANTHROPIC_KEY_FILE: 'llm-facade: file with the upstream key',
   FLUIDBOX_LOG_LEVEL: 'every service: pino level (default info)',

@@ -25,6 +25,7 @@ export function runsModule(context: ServiceContext, config: Config): DynamicModu
     freeze: (request) => context.bus.request(FreezeRunSpec, request),
     signToken: runTokenSigner(config.tokenKeyFile),
     heartbeats: new Heartbeats(heartbeatTable(context.sql), now()),
+    heartbeatSilenceMs: config.heartbeatSilenceMs,
   };
   const loop = new StreamLoop({
     now,

@@ -10,7 +10,7 @@ import type { Ports } from './ports';
  */
 export async function driveRun(ports: Ports, stream: StreamRef, options: { atLeast: number }): Promise<number | null> {
   const step = (lastSignAt: number) => (run: Parameters<typeof nextStep>[0]) =>
-    nextStep(run, { now: ports.clock.now().getTime(), lastSignAt });
+    nextStep(run, { now: ports.clock.now().getTime(), lastSignAt, silenceMs: ports.heartbeatSilenceMs });
   const cached = await ports.ledger.state(runFold, stream);
   if (cached.version < options.atLeast) await ports.ledger.state(runFold, stream, { fresh: true });
   for (;;) {

@@ -11,6 +11,8 @@ export interface Ports {
   readonly freeze: (request: RequestOf<typeof FreezeRunSpec>) => Promise<ReplyOf<typeof FreezeRunSpec>>;
   readonly signToken: SignToken;
   readonly heartbeats: Heartbeats;
+  /** Silence of a runner in `running` after which its sandbox is ended. */
+  readonly heartbeatSilenceMs: number;
 }
 export type SignToken = (grant: {
   readonly audience: Audience;

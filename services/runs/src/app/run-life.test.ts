@@ -66,6 +66,7 @@ function world() {
     ids,
     signToken: (grant) => signRunToken(signingKey, grant),
     heartbeats: new Heartbeats(table, clock.now().getTime()),
+    heartbeatSilenceMs: 60_000,
     freeze: async (request) => {
       freezes += 1;
       const { id, image, dialect, toolNames, noEffectTools, refusal, environment, tools } = harnesses.scripted;

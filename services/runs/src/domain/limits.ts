@@ -4,8 +4,6 @@ export const limits = {
   launchStalledMs: 30 * 60_000,
   /** A runner that winds down gets this long before its sandbox is ended. */
   quiesceMs: 30_000,
-  /** Silence in `running` after which the sandbox is ended, whether or not its process still lives. */
-  heartbeatSilenceMs: 60_000,
   /** Wait in `finalizing` for open reservations and pending approvals. */
   settleWaitMs: 30_000,
   /** A lease that lost no more than this since it was granted is as good as new. */

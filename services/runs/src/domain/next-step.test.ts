@@ -120,7 +120,7 @@ const finalizing = [
 
 const given = (...drafts: readonly EventDraft[]): RunState =>
   recorded(stream, drafts, { at: new Date(t0) }).reduce(evolveRun, initialRun());
-const watch = (secs: number, lastSign = secs): Watch => ({ now: t0 + secs * 1_000, lastSignAt: t0 + lastSign * 1_000 });
+const watch = (secs: number, lastSign = secs): Watch => ({ now: t0 + secs * 1_000, lastSignAt: t0 + lastSign * 1_000, silenceMs: 60_000 });
 const shown = (run: RunState, at: Watch) =>
   nextStep(run, at).events.map((draft) => {
     const data = draft.data as Record<string, unknown>;

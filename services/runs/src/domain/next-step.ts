@@ -26,6 +26,8 @@ export interface Watch {
   readonly now: number;
   /** Last heartbeat, or when this process began to listen, whichever is later. */
   readonly lastSignAt: number;
+  /** Silence in `running` after which the sandbox is ended, whether or not its process still lives. */
+  readonly silenceMs: number;
 }
 
 export function nextStep(run: RunState, watch: Watch): Step {
@@ -90,7 +92,7 @@ function runningStep(run: RunState, watch: Watch): Step {
     const ending: Ending = { outcome: 'budget_exceeded', reason: 'wall_clock', how: 'quiesce' };
     return append([wallClockExceeded(run, now), ...windDown(run, ending, now)]);
   }
-  const silentAt = Math.max(watch.lastSignAt, run.startedAt ?? 0) + limits.heartbeatSilenceMs;
+  const silentAt = Math.max(watch.lastSignAt, run.startedAt ?? 0) + watch.silenceMs;
   if (now >= silentAt) return end(run, failed('heartbeat_lost'), now);
   return wait(Math.min(silentAt, run.deadlineAt ?? Number.POSITIVE_INFINITY));
 }
