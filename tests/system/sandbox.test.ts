@@ -5,19 +5,19 @@ import { type EscapeRow, escapeConversation, runEscape } from '../proof/escape/r
 import { escapeTable, holesIn } from '../proof/escape/table';
 import { attemptsInWeakSandbox } from '../proof/escape/weak/weak-sandbox';
 import { addedLines } from './support/diff';
-import { type SystemStack, startSystemStack } from './support/stack';
+import { repositoryRoot, type SystemStack, startSystemStack } from './support/stack';
 import { typesOf } from './support/wire-run';
 
 /** Secrets of the services with names that no deny list would know. */
 const canaries = { DATABASE_URL: 'postgres://canary', FUTURE_SECRET_X: 'canary2' };
 
-/** Everything a command of the agent finds in its environment: what the layers set, what the agent program adds, what its shell adds. */
-const allowedVariables = new Set([
-  ...['PATH', 'HOME', 'LANG', 'TMPDIR', 'PWD', 'OLDPWD', 'SHLVL', 'SHELL', '_'],
-  ...['GIT_AUTHOR_NAME', 'GIT_AUTHOR_EMAIL', 'GIT_COMMITTER_NAME', 'GIT_COMMITTER_EMAIL', 'GIT_EDITOR'],
-  ...['CLAUDECODE', 'AI_AGENT', 'COREPACK_ENABLE_AUTO_PIN', 'NoDefaultCurrentDirectoryInExePath'],
-]);
-const ofAgentProgram = /^(?:CLAUDE_|ANTHROPIC_DEFAULT_[A-Z]+_MODEL$)/;
+/** The names that the README of the runner promises, and no others. */
+function documentedVariables(): string[] {
+  const readme = fs.readFileSync(path.join(repositoryRoot, 'images/claude-runner/README.md'), 'utf8');
+  const section = readme.split('## What a command finds in its environment')[1]?.split('\n## ')[0] ?? '';
+  const lists = section.split('\n').filter((line) => line.startsWith('- '));
+  return lists.flatMap((line) => /`([^`]+)`/.exec(line)?.[1]?.split(' ') ?? []).sort();
+}
 
 const everything = `
 name: everything
@@ -27,7 +27,7 @@ tools:
     action: allow
 `;
 
-const showEnvironment = "env > env.txt; tr '\\0' '\\n' < /proc/self/environ > self.txt; tr '\\0' '\\n' < /proc/1/environ > init.txt";
+const showEnvironment = "env > env.txt; cat /proc/self/environ | tr '\\0' '\\n' > self.txt; cat /proc/1/environ | tr '\\0' '\\n' > init.txt";
 
 const egress = [
   "curl -sS --noproxy '*' -m 3 http://1.1.1.1/",
@@ -95,10 +95,8 @@ describe('the sandbox, from a command of the real agent program', () => {
   it('[SANDBOX-2] gives a command the documented variables and nothing of the services’ environment', async () => {
     const files = await runTask('Show the environment.');
     const environment = files.get('env.txt') ?? [];
-    fs.writeFileSync('/tmp/prf-env.txt', environment.join('\n') + '\n--init\n' + (files.get('init.txt') ?? []).join('\n'));
     const names = environment.filter((line) => line.includes('=')).map((line) => line.slice(0, line.indexOf('=')));
-    expect(names).toEqual(expect.arrayContaining(['PATH', 'HOME', 'LANG', 'TMPDIR', 'PWD']));
-    expect(names.filter((name) => !allowedVariables.has(name) && !ofAgentProgram.test(name))).toEqual([]);
+    expect(names.sort()).toEqual(documentedVariables());
     expect(files.get('self.txt')?.length).toBeGreaterThan(5);
     const seen = ['env.txt', 'self.txt', 'init.txt'].flatMap((name) => files.get(name) ?? []).join('\n');
     expect(seen).not.toContain('canary');

@@ -11,6 +11,8 @@ const waitMs = 3_000;
 const sockets = ['/run/gw/control.sock', '/run/gw/llm.sock', '/run/cp.sock', '/run/llm.sock', '/tmp/gw/llm.sock'];
 const forwarders = [...sockets.map((path) => ({ path })), { host: '127.0.0.1', port: 8080 }];
 
+const nobodyThere = new Set(['ENOENT', 'ECONNREFUSED', 'EACCES', 'EPERM', 'ENOTDIR']);
+
 function ask(endpoint, method, url, body) {
   return new Promise((resolve, reject) => {
     const { path: socketPath, ...address } = endpoint;
@@ -35,6 +37,8 @@ async function throughForwarder(method, url, body = '{}') {
     try {
       return through(`${await ask(endpoint, method, url, body)} from ${JSON.stringify(endpoint)}`);
     } catch (error) {
+      // A connection that was made and then broken shows that somebody is there.
+      if (!nobodyThere.has(codeOf(error))) return through(`${codeOf(error)} from ${JSON.stringify(endpoint)}`);
       failures.add(codeOf(error));
     }
   }

@@ -23,6 +23,8 @@ sub try_call {
   my $child = fork() // die;
   if ($child == 0) {
     close $from;
+    # Where namespaces can be made, what a call changes stays with this child.
+    syscall((272, 97)[$column], 0x00020000 | 0x04000000);
     my $ok = eval { $run->() };
     syswrite $to, !$ok ? error_name() : $ok eq '1' ? 'OK' : "OK $ok";
     POSIX::_exit(0);
