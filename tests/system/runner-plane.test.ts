@@ -163,7 +163,7 @@ describe('the runner plane against whoever speaks to it', () => {
       expect({ name, status: answers[name]?.status }).toEqual({ name, status: 422 });
     expect(answers['unknown key']?.text).toContain('extra');
     expect(answers['wrong type']?.text).toContain('tool_call_id');
-    expect(answers.proto).toMatchObject({ status: 400, text: expect.stringContaining('prototype') });
+    expect(answers.proto).toMatchObject({ status: 422, text: expect.stringContaining('__proto__') });
     expect(answers['not json']?.status).toBe(400);
     expect(answers['too big']?.status).toBe(413);
     expect(JSON.parse(answers['nul in input is mended']?.text ?? '{}').decision).not.toBe('allow');
