@@ -2,9 +2,9 @@ import path from 'node:path';
 import { z } from 'zod';
 
 const mebibyte = 1024 * 1024;
-const absolute = (what: string) =>
+const absolute = () =>
   z
-    .string({ error: `must name ${what}` })
+    .string({ error: 'is required' })
     .min(1)
     .transform((folder) => path.resolve(folder));
 const count = (standard: number, max: number) => z.coerce.number().int().min(1).max(max).default(standard);
@@ -23,12 +23,10 @@ const list = (separator: string) =>
 export const config = z
   .object({
     FLUIDBOX_HOME: z.string().default('.fluidbox'),
-    FLUIDBOX_DEPLOYMENT_ID: z
-      .string({ error: 'must name this deployment: only its own sandboxes are adopted or ended' })
-      .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1-64 of A-Z a-z 0-9 _ -'),
-    FLUIDBOX_UP_FILE: absolute('up.json, which sandbox supervisors read'),
-    FLUIDBOX_RUNS_DIR: absolute('the folder of workspaces and sandbox state'),
-    FLUIDBOX_BLOBS_DIR: absolute('the folder of sealed archives and artifacts'),
+    FLUIDBOX_DEPLOYMENT_ID: z.string({ error: 'is required' }).regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1-64 of A-Z a-z 0-9 _ -'),
+    FLUIDBOX_UP_FILE: absolute(),
+    FLUIDBOX_RUNS_DIR: absolute(),
+    FLUIDBOX_BLOBS_DIR: absolute(),
     FLUIDBOX_IMAGES_DIR: z
       .string()
       .default(path.resolve(__dirname, '../../../images'))
@@ -41,6 +39,7 @@ export const config = z
     FLUIDBOX_SANDBOX_CPUS: z.coerce.number().positive().max(1024).default(2),
     FLUIDBOX_WORKSPACE_FILES_MAX: count(100_000, 10_000_000),
     FLUIDBOX_WORKSPACE_MB_MAX: count(2048, 1_048_576),
+    PATH: z.string().default(''),
     HTTPS_PROXY: z.string().optional(),
     https_proxy: z.string().optional(),
     NODE_EXTRA_CA_CERTS: z.string().optional(),
@@ -55,6 +54,7 @@ export const config = z
     nodeDir: path.resolve(environment.FLUIDBOX_HOME, 'sandbox-node'),
     localSources: environment.FLUIDBOX_LOCAL_SOURCES,
     privateGitHosts: environment.FLUIDBOX_PRIVATE_GIT_HOSTS,
+    searchPath: environment.PATH,
     gitProxy: environment.HTTPS_PROXY ?? environment.https_proxy ?? null,
     gitCaFile: environment.SSL_CERT_FILE ?? environment.NODE_EXTRA_CA_CERTS ?? null,
     sandboxesMax: environment.FLUIDBOX_SANDBOXES_MAX,

@@ -75,6 +75,7 @@ function scheduler({ crashAfter = Number.POSITIVE_INFINITY, slots = 8 } = {}): {
     nodeDir: path.join(fixture.dir, 'node'),
     limits: { memoryBytes: 1024 ** 3, pids: 256, cpus: 2 },
     firstUid,
+    searchPath: '',
   });
   const blobs = new FolderBlobStore(path.join(folder, 'blobs'));
   const spaces = workspaces({

@@ -138,4 +138,4 @@ async function stillLaunching(ports: Ports, stream: StreamRef, generation: numbe
   return launchable(run) && run.generation === generation;
 }
 
-export const sandboxId = (stream: StreamRef, generation: number): string => `local-${stream.id}-${generation}`;
+const sandboxId = (stream: StreamRef, generation: number): string => `local-${stream.id}-${generation}`;

@@ -1,5 +1,5 @@
 import { type EventDraft, Problem, type StreamRef, streamNameOf } from '@fluidbox/contracts';
-import { factId } from '../domain/event-id';
+import { factId } from './fact-id';
 import type { Ports } from './ports';
 
 type Fact = EventDraft extends infer D ? (D extends EventDraft ? Omit<D, 'actor' | 'eventId'> : never) : never;

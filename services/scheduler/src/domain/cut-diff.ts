@@ -17,18 +17,15 @@ export function parseNumstat(text: string): FileStat[] {
   return stats;
 }
 
-const sectionStart = Buffer.from('diff --git ');
-const nextSection = Buffer.from('\ndiff --git ');
+const sectionStart = 'diff --git ';
 
 /**
- * Cuts a diff that is too long after its last whole file, so that what is left still applies. A line of content never starts with
- * `diff --git `: it begins with a space, `+`, `-` or a base85 length.
+ * Cuts a diff that is too long after its last whole file, so that what is left still applies. One character per byte (latin1). A line of
+ * content never starts with `diff --git `: it begins with a space, `+`, `-` or a base85 length.
  */
-export function cutAtFile(diff: Buffer, bytesMax: number): { text: Buffer; files: number } {
-  const whole = diff.length <= bytesMax;
-  const end = whole ? diff.length : Math.max(0, diff.subarray(0, bytesMax).lastIndexOf(nextSection) + 1);
-  const text = diff.subarray(0, end);
-  let files = text.subarray(0, sectionStart.length).equals(sectionStart) ? 1 : 0;
-  for (let at = text.indexOf(nextSection); at !== -1; at = text.indexOf(nextSection, at + 1)) files += 1;
+export function cutAtFile(diff: string, bytesMax: number): { text: string; files: number } {
+  const text = diff.length <= bytesMax ? diff : diff.slice(0, diff.slice(0, bytesMax).lastIndexOf(`\n${sectionStart}`) + 1);
+  let files = text.startsWith(sectionStart) ? 1 : 0;
+  for (let at = text.indexOf(`\n${sectionStart}`); at !== -1; at = text.indexOf(`\n${sectionStart}`, at + 1)) files += 1;
   return { text, files };
 }

@@ -16,7 +16,7 @@ export type Step =
   | { readonly do: 'wait'; readonly afterMs: number | null };
 
 /** How often a sandbox is looked at: its end shows in files, not in the stream. */
-export const lookEveryMs = 1_000;
+const lookEveryMs = 1_000;
 const startingMs = 100;
 
 export function nextStep(run: RunState, sandbox: SandboxState): Step {
@@ -71,7 +71,7 @@ function finalizingStep(run: RunState, sandbox: SandboxState): Step {
   return wait(null);
 }
 
-export const generationOf = (sandbox: SandboxState): number => {
+const generationOf = (sandbox: SandboxState): number => {
   switch (sandbox.status) {
     case 'none':
       return 0;

@@ -9,7 +9,6 @@ export const SandboxLimits = z.strictObject({
 export type SandboxLimits = z.infer<typeof SandboxLimits>;
 
 const Bind = z.strictObject({ src: z.string(), dest: z.string() });
-export type Bind = z.infer<typeof Bind>;
 
 /** Everything a supervisor needs to start one sandbox. Holds no secret: those stand beside it, on its standard input. */
 export const SandboxPlan = z.strictObject({

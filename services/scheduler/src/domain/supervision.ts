@@ -18,7 +18,7 @@ export const StartedFile = z.strictObject({
 });
 export type StartedFile = z.infer<typeof StartedFile>;
 
-export const exitCauses = ['exited', 'stopped', 'lease_dead', 'failed', 'lost'] as const;
+const exitCauses = ['exited', 'stopped', 'lease_dead', 'failed', 'lost'] as const;
 export type ExitCause = (typeof exitCauses)[number];
 
 /** `exit.json`: written once, when nothing of the sandbox lives any more. */

@@ -1,15 +1,11 @@
 /**
  * A path below a tree's root, one character per byte (latin1): file names are bytes, and a name that is no UTF-8 must not hide a file
- * from the evidence. `displayPath` makes text of it.
+ * from the evidence.
  */
 export type BytePath = string;
-export const bytesOfPath = (path: BytePath): Buffer => Buffer.from(path, 'latin1');
-export const pathOfBytes = (bytes: Buffer): BytePath => bytes.toString('latin1');
-export const displayPath = (path: BytePath): string => bytesOfPath(path).toString('utf8');
-export const isUtf8Path = (path: BytePath): boolean => bytesOfPath(path).equals(Buffer.from(displayPath(path), 'utf8'));
 
 /** What git can record of a file; owner, time and other mode bits are no content. */
-export type FileMode = '100644' | '100755' | '120000';
+type FileMode = '100644' | '100755' | '120000';
 
 export interface ManifestEntry {
   readonly path: BytePath;

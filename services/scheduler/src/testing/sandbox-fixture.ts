@@ -60,7 +60,7 @@ export async function startSandboxFixture(): Promise<SandboxFixture> {
   fs.writeFileSync(upFile, JSON.stringify({ control_url: listeners[0]?.url, llm_url: listeners[1]?.url }));
   const isRoot = process.getuid?.() === 0;
   const first = isRoot ? firstSandboxUid() : null;
-  const host = checkHost(first, isRoot);
+  const host = checkHost(first, isRoot, process.env.PATH ?? '');
   if (!host.ok) throw new Error(host.reason);
   const node = executeOnlyNode(path.join(dir, 'node'));
   const provider = new LocalProvider(supervisorScript);

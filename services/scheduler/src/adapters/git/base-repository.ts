@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { type BytePath, bytesOfPath, type ManifestEntry, manifestText } from '../../domain/tree';
+import { type BytePath, type ManifestEntry, manifestText } from '../../domain/tree';
+import { bytesOfPath } from '../workspace/byte-path';
 import type { TreeItem } from '../workspace/walk-tree';
 import { type GitOptions, runGit } from './git-runner';
 

@@ -22,7 +22,7 @@ export interface GitResult {
   readonly truncated: boolean;
 }
 
-export const gitTimeoutMs = 90_000;
+const gitTimeoutMs = 90_000;
 const outputBytesMaxDefault = 64 * 1024 * 1024;
 const stderrCharsMax = 4_000;
 /** No file that git writes may pass this (RLIMIT_FSIZE): a remote could send without end. */

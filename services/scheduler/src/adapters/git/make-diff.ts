@@ -1,10 +1,11 @@
 import { cutAtFile, parseNumstat } from '../../domain/cut-diff';
-import { displayPath, type ManifestEntry, type TreeLimits } from '../../domain/tree';
+import type { ManifestEntry, TreeLimits } from '../../domain/tree';
+import { displayPath } from '../workspace/byte-path';
 import { walkTree } from '../workspace/walk-tree';
 import { type BaseRepository, diffEnds, gitOptions, type OmittedFile, storeFinal } from './base-repository';
 import { runGit } from './git-runner';
 
-export const diffBytesMax = 8 * 1024 * 1024;
+const diffBytesMax = 8 * 1024 * 1024;
 /** Room for the closing note inside the cap. */
 const noteBytesMax = 64 * 1024;
 const namedFilesMax = 200;
@@ -49,7 +50,11 @@ export async function makeDiff(
     withFlags('-p', '--binary', '--full-index', '--src-prefix=a/', '--dst-prefix=b/', '--diff-algorithm=myers', '-U3'),
     { ...gitOptions(base), outputBytesMax: diffBytesMax },
   );
-  const { text, files } = cutAtFile(patch.stdout, patch.truncated || omitted.length > 0 ? diffBytesMax - noteBytesMax : diffBytesMax);
+  const { text: cut, files } = cutAtFile(
+    patch.stdout.toString('latin1'),
+    patch.truncated || omitted.length > 0 ? diffBytesMax - noteBytesMax : diffBytesMax,
+  );
+  const text = Buffer.from(cut, 'latin1');
   const truncated = files < stats.length || omitted.length > 0;
   return {
     text: truncated ? Buffer.concat([text, note(files, stats.length, omitted)]) : text,

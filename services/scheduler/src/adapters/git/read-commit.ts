@@ -1,4 +1,5 @@
-import { type BytePath, pathOfBytes } from '../../domain/tree';
+import type { BytePath } from '../../domain/tree';
+import { pathOfBytes } from '../workspace/byte-path';
 import type { TreeItem } from '../workspace/walk-tree';
 import type { FetchedCommit } from './fetch-commit';
 import { runGit } from './git-runner';

@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { launcherEnvironment } from './launcher';
+import { launcherEnvironment, stageFolder, stageSources } from './launcher';
 
 /** What this host offers, or the one thing to do about it. The local provider never runs anything unsandboxed. */
 export type HostCheck = { readonly ok: true; readonly bubblewrap: string } | { readonly ok: false; readonly reason: string };
 
-function findProgram(name: string, searchPath = `${process.env.PATH ?? ''}:${launcherEnvironment.PATH}`): string | null {
-  const found = searchPath
+function findProgram(name: string, searchPath: string): string | null {
+  const found = `${searchPath}:${launcherEnvironment.PATH}`
     .split(':')
     .filter(Boolean)
     .map((folder) => path.join(folder, name))
@@ -33,55 +33,53 @@ const requiredPrograms: ReadonlyArray<readonly [name: string, fix: string]> = [
   ['git', 'install git'],
 ];
 
-/** Tries a sandbox in a sandbox, as a run has it: under the uid of a run, with its own /proc at both levels. */
-export function checkHost(uid: number | null, isRoot: boolean): HostCheck {
+/**
+ * Tries a sandbox in a sandbox, as a run has it: under the uid of a run, with its own /proc at both levels, and with bubblewrap staged, since
+ * it may lie where that uid cannot go. `searchPath`: the service's PATH.
+ */
+export function checkHost(uid: number | null, isRoot: boolean, searchPath: string): HostCheck {
   if (process.platform !== 'linux') return refuse('the local sandbox needs Linux namespaces', 'run fluidbox on Linux');
-  for (const [name, fix] of requiredPrograms) if (findProgram(name) === null) return refuse(`${name} is not on PATH`, fix);
-  if (isRoot && uid === null)
+  for (const [name, fix] of requiredPrograms) if (findProgram(name, searchPath) === null) return refuse(`${name} is not on PATH`, fix);
+  if (isRoot && uid === null) {
     return refuse(
       'this user namespace maps too few uids for sandboxes',
       'map uids 30000 to 59999 into this container, or start fluidbox as an ordinary user',
     );
-  const bubblewrap = findProgram('bwrap') ?? '';
-  const sandbox = [
-    '--unshare-user',
-    '--unshare-pid',
-    '--unshare-net',
-    '--unshare-ipc',
-    '--unshare-uts',
-    '--cap-drop',
-    'ALL',
-    '--ro-bind',
-    '/',
-    '/',
-    '--proc',
-    '/proc',
-    '--dev',
-    '/dev',
-    '--',
+  }
+  const bubblewrap = findProgram('bwrap', searchPath) ?? '';
+  const stage = uid === null ? null : stageFolder([bubblewrap]);
+  const inner = stage === null ? bubblewrap : path.join(stage, 'bwrap');
+  const sandbox = [inner, ...nestable];
+  const [command = '', ...args] = [
+    ...(stage === null
+      ? []
+      : ['unshare', '--mount', '--propagation', 'private', 'bash', '-c', stageSources, 'fluidbox-check', stage, bubblewrap, 'bwrap', '--']),
+    ...['setpriv', ...(uid === null ? [] : [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups']), '--no-new-privs'],
+    ...[...sandbox, ...sandbox, 'true'],
   ];
-  const run = spawnSync(
-    'setpriv',
-    [
-      ...(uid === null ? [] : [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups']),
-      '--no-new-privs',
-      bubblewrap,
-      ...sandbox,
-      bubblewrap,
-      ...sandbox,
-      'true',
-    ],
-    {
-      cwd: '/',
-      env: launcherEnvironment,
-      encoding: 'utf8',
-      timeout: 20_000,
-    },
-  );
+  const run = spawnSync(command, args, { cwd: '/', env: launcherEnvironment, encoding: 'utf8', timeout: 20_000 });
   if (run.status === 0) return { ok: true, bubblewrap };
   const said = (run.stderr || run.error?.message || `exit ${run.status}`).trim();
   return refuse(`bubblewrap cannot make a sandbox in a sandbox here (${said})`, namespaceFix(said));
 }
+
+const nestable = [
+  '--unshare-user',
+  '--unshare-pid',
+  '--unshare-net',
+  '--unshare-ipc',
+  '--unshare-uts',
+  '--cap-drop',
+  'ALL',
+  '--ro-bind',
+  '/',
+  '/',
+  '--proc',
+  '/proc',
+  '--dev',
+  '/dev',
+  '--',
+];
 
 const refuse = (reason: string, fix: string): HostCheck => ({ ok: false, reason: `${reason}. Fix: ${fix}` });
 
@@ -99,7 +97,5 @@ function namespaceFix(said: string): string {
   if (sysctl('kernel/apparmor_restrict_unprivileged_userns') === '1')
     return 'sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (or give bwrap an AppArmor profile with `userns,`)';
   if (/mount proc/.test(said)) return 'start fluidbox where /proc is not masked (in Docker: --security-opt systempaths=unconfined)';
-  if (/exec|not found|Permission denied/.test(said) && !/namespace|uid map/i.test(said))
-    return `make ${findProgram('bwrap')} executable for every user, folders above it included`;
   return 'allow unprivileged user namespaces (in Docker: --security-opt seccomp=unconfined, or run on the host)';
 }

@@ -44,7 +44,7 @@ export function stageFolder(sources: readonly string[]): string {
 const isFolder = (folder: string): boolean => fs.lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 /** The host's own top-level system folders, links kept as links. */
-export function systemFolders(): SystemFolder[] {
+function systemFolders(): SystemFolder[] {
   return ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'].flatMap((name) => {
     const stat = fs.lstatSync(`/${name}`, { throwIfNoEntry: false });
     if (stat === undefined) return [];
@@ -52,7 +52,7 @@ export function systemFolders(): SystemFolder[] {
   });
 }
 
-export interface LaunchCommand {
+interface LaunchCommand {
   readonly command: string;
   readonly args: readonly string[];
 }

@@ -9,13 +9,13 @@ jest.setTimeout(60_000);
 
 let fixture: SandboxFixture;
 beforeAll(async () => {
-  process.env['DATABASE_URL'] = 'postgres://canary';
-  process.env['FUTURE_SECRET_X'] = 'canary2';
+  process.env.DATABASE_URL = 'postgres://canary';
+  process.env.FUTURE_SECRET_X = 'canary2';
   fixture = await startSandboxFixture();
 });
 afterAll(async () => {
-  delete process.env['DATABASE_URL'];
-  delete process.env['FUTURE_SECRET_X'];
+  delete process.env.DATABASE_URL;
+  delete process.env.FUTURE_SECRET_X;
   await fixture.close();
 });
 

@@ -17,6 +17,8 @@ export interface SandboxSettings {
   readonly nodeDir: string;
   readonly limits: SandboxLimits;
   readonly firstUid: number | null;
+  /** Where bubblewrap and the other programs are looked for first. */
+  readonly searchPath: string;
 }
 
 /** Plans sandboxes of the local provider and hands them to it. */
@@ -30,7 +32,7 @@ export class LocalSandboxes {
 
   /** A refusal is looked at again each time: who follows the fix need not restart anything. */
   checkHost(): HostCheck {
-    if (this.#host?.ok !== true) this.#host = checkHost(this.settings.firstUid, process.getuid?.() === 0);
+    if (this.#host?.ok !== true) this.#host = checkHost(this.settings.firstUid, process.getuid?.() === 0, this.settings.searchPath);
     return this.#host;
   }
 

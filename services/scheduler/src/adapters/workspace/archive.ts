@@ -2,7 +2,8 @@ import fs from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { extract, pack } from 'tar-stream';
-import { displayPath, pathOfBytes, type TreeLimits } from '../../domain/tree';
+import type { TreeLimits } from '../../domain/tree';
+import { displayPath, pathOfBytes } from './byte-path';
 import { TreeRefused, TreeWriter } from './tree-writer';
 import type { TreeItem } from './walk-tree';
 

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import type { WorkspaceInput } from '@fluidbox/contracts';
-import { displayPath, isUtf8Path, type ManifestEntry, type TreeLimits } from '../../domain/tree';
+import type { ManifestEntry, TreeLimits } from '../../domain/tree';
 import { isBelow } from '../../domain/workspace-source';
 import { runFiles, writeFileAtomically } from '../files';
 import { giveAgentRepository } from '../git/agent-repository';
@@ -8,6 +8,7 @@ import { baseDigest, makeBareRepository, storeBase } from '../git/base-repositor
 import { type FetchSettings, fetchCommit } from '../git/fetch-commit';
 import { readCommit } from '../git/read-commit';
 import { breather } from './breathe';
+import { displayPath, isUtf8Path } from './byte-path';
 import { TreeWriter } from './tree-writer';
 import { type TreeItem, walkTree } from './walk-tree';
 

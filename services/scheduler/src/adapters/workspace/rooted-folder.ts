@@ -1,6 +1,7 @@
 import fs from 'node:fs';
-import { type BytePath, bytesOfPath } from '../../domain/tree';
+import type { BytePath } from '../../domain/tree';
 import { isErrno } from '../files';
+import { bytesOfPath } from './byte-path';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = fs.constants;
 

@@ -1,15 +1,7 @@
 import fs from 'node:fs';
-import {
-  type BytePath,
-  bytesOfPath,
-  displayPath,
-  type LookUp,
-  linkStaysInside,
-  pathOfBytes,
-  refusePath,
-  type TreeLimits,
-} from '../../domain/tree';
+import { type BytePath, type LookUp, linkStaysInside, refusePath, type TreeLimits } from '../../domain/tree';
 import { isErrno } from '../files';
+import { bytesOfPath, displayPath, pathOfBytes } from './byte-path';
 import { RootedFolder } from './rooted-folder';
 
 /** An entry that must not be written, or a limit that is passed; the message names the entry. */

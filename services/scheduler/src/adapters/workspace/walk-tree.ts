@@ -1,9 +1,10 @@
 import fs from 'node:fs';
-import { type BytePath, isGitFolder, pathOfBytes, type TreeLimits } from '../../domain/tree';
+import { type BytePath, isGitFolder, type TreeLimits } from '../../domain/tree';
 import { breather } from './breathe';
+import { pathOfBytes } from './byte-path';
 import { RootedFolder } from './rooted-folder';
 
-export type SkipReason = 'special_file' | 'git_folder' | 'too_deep' | 'too_large' | 'too_many';
+type SkipReason = 'special_file' | 'git_folder' | 'too_deep' | 'too_large' | 'too_many';
 
 export type TreeItem =
   | { readonly kind: 'file'; readonly path: BytePath; readonly executable: boolean; readonly content: Buffer }
