@@ -125,7 +125,7 @@ const forbidden = [
     to: {
       path: '^(libs|services|images|deploy)/',
       pathNot:
-        '^$1/|/src/index\\.ts$|^libs/testing/src/model/index\\.ts$|^libs/tooling/|/src/bundle-runner\\.mjs$|/src/testing/index\\.ts$|\\.json$',
+        '^$1/|/src/index\\.ts$|^libs/testing/src/model/index\\.ts$|^libs/policy/src/seeds/index\\.ts$|^libs/tooling/|/src/bundle-runner\\.mjs$|/src/testing/index\\.ts$|\\.json$',
     },
   },
   {

@@ -330,7 +330,11 @@ export const eventTypes = {
   // Ends model access, so the run fails. `report_only`: the policy says `coverage: report`, it is recorded and nothing ends.
   'coverage.gap': {
     appender: 'llm-facade',
-    data: z.strictObject({ ...call, class: z.enum(['uncovered', 'provider_executed', 'rejected_by_harness']), report_only: z.literal(true).optional() }),
+    data: z.strictObject({
+      ...call,
+      class: z.enum(['uncovered', 'provider_executed', 'rejected_by_harness']),
+      report_only: z.literal(true).optional(),
+    }),
   },
 
   'agent.created': { appender: 'run-specs', data: z.strictObject({ agent_id: z.uuid(), name: z.string(), by: z.string() }) },

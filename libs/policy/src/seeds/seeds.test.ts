@@ -1,4 +1,5 @@
-import { compilePolicy, evaluate, runPolicyTests, seedPolicies } from '../index';
+import { compilePolicy, evaluate, runPolicyTests } from '../index';
+import { seedPolicies } from '.';
 
 describe('seed policies', () => {
   it.each(seedPolicies().map((seed) => [seed.name, seed] as const))('%s holds its own tests', (_name, seed) => {
