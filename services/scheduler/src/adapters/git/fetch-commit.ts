@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import fs from 'node:fs';
 import { isIP } from 'node:net';
+import path from 'node:path';
 import { type GitSource, isBelow, isPrivateAddress, pickRef, type RemoteRef, refuseCloneUrl } from '../../domain/workspace-source';
 import { makeBareRepository } from './base-repository';
 import { type GitOptions, runGit } from './git-runner';
@@ -38,12 +39,14 @@ export async function fetchCommit(
   // A local repository is read with our own rights: the configuration allowed it, and the run's uid may not be able to.
   const gitUid = remote.local ? null : uid;
   makeBareRepository(gitDir, gitUid);
+  const authorities = remote.local ? undefined : bringAuthorities(gitDir, settings.caFile);
   const options: GitOptions = {
     gitDir,
     uid: gitUid,
     network: !remote.local,
     timeoutMs: settings.timeoutMs,
     signal,
+    authorities,
     environment: { ...remote.environment, GIT_ALLOW_PROTOCOL: remote.local ? 'file' : 'https' },
   };
   const git = (...args: string[]) => runGit(withSettings(remote.settings, args), options);
@@ -72,7 +75,18 @@ export async function fetchCommit(
     await fetch('+refs/heads/*:refs/fluidbox/heads/*', '+refs/tags/*:refs/fluidbox/tags/*');
   }
   const { stdout } = await runGit(['rev-parse', '--verify', '--end-of-options', `${picked.sha}^{commit}`], options);
-  return { options: { ...options, network: false, environment: {} }, commit: stdout.toString('utf8').trim() };
+  return { options: { ...options, network: false, environment: {}, authorities: undefined }, commit: stdout.toString('utf8').trim() };
+}
+
+const systemAuthorities = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/ca-bundle.pem'];
+
+/** The system's authorities and the machine's own, in one file that git can read whatever its uid. */
+function bringAuthorities(gitDir: string, caFile: string | null): string | undefined {
+  if (caFile === null) return undefined;
+  const files = [...systemAuthorities.filter((file) => fs.existsSync(file)).slice(0, 1), caFile];
+  const name = 'authorities.pem';
+  fs.writeFileSync(path.join(gitDir, name), files.map((file) => fs.readFileSync(file, 'utf8')).join('\n'), { mode: 0o644 });
+  return name;
 }
 
 interface Remote {
@@ -114,7 +128,6 @@ async function httpsRemote(cloneUrl: string, settings: FetchSettings): Promise<R
     local: false,
     settings: [
       ...(settings.proxy === null ? [`http.curloptResolve=${host}:${url.port || 443}:${pinned}`] : []),
-      ...(settings.caFile === null ? [] : [`http.sslCAInfo=${settings.caFile}`]),
       ...['http.followRedirects=false', 'http.lowSpeedLimit=1000', 'http.lowSpeedTime=60', 'http.sslVerify=true'],
     ],
     // Not as a setting: a proxy's address may hold a password, and arguments are public.

@@ -12,6 +12,8 @@ export interface GitOptions {
   readonly outputBytesMax?: number;
   /** Only fetching needs it. */
   readonly network?: boolean;
+  /** A file in the repository's folder with the certificate authorities to trust: the run's uid may not be able to read any other. */
+  readonly authorities?: string | undefined;
   /** Ends git early. */
   readonly signal?: AbortSignal | undefined;
   /** As root: the uid that git runs as; null = as we are. */
@@ -121,9 +123,13 @@ export async function runGit(args: readonly string[], options: GitOptions): Prom
   }
 }
 
-function commandLine(args: readonly string[], { gitDir, uid, network = false }: GitOptions): { command: string; commandArgs: string[] } {
+function commandLine(
+  args: readonly string[],
+  { gitDir, uid, network = false, authorities }: GitOptions,
+): { command: string; commandArgs: string[] } {
   const limits = ['prlimit', `--fsize=${fileBytesMax}`, `--data=${memoryBytesMax}`, '--core=0'];
-  const git = (dir: string): string[] => ['git', `--git-dir=${dir}`, ...hardening, ...args];
+  const trust = (dir: string): string[] => (authorities === undefined ? [] : ['-c', `http.sslCAInfo=${dir}/${authorities}`]);
+  const git = (dir: string): string[] => ['git', `--git-dir=${dir}`, ...hardening, ...trust(dir), ...args];
   if (uid === null) return { command: 'setpriv', commandArgs: ['--pdeathsig', 'KILL', '--no-new-privs', ...limits, ...git(gitDir)] };
   const stage = stageFolder([gitDir]);
   return {

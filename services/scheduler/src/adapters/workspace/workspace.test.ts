@@ -1,6 +1,9 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
+import type http from 'node:http';
+import https from 'node:https';
+import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import type { WorkspaceInput } from '@fluidbox/contracts';
@@ -216,6 +219,101 @@ describe('git_repository', () => {
     expect(fs.existsSync('/tmp/fluidbox-pwned')).toBe(false);
     await expect(prepare({ kind: 'git_repository', clone_url: source, ref: 'nowhere' })).rejects.toThrow(/no branch and no tag/);
     await expect(prepare({ kind: 'git_repository', clone_url: source, commit_sha: '0'.repeat(40) })).rejects.toThrow(/git/);
+  });
+
+  describe('over https', () => {
+    let server: https.Server;
+    const seen: string[] = [];
+    const url = (): string => `https://localhost:${(server.address() as AddressInfo).port}/source/.git`;
+
+    beforeEach(async () => {
+      git('init', '-q');
+      write('a.txt', 'over https');
+      commit('first');
+      const [key, cert] = [path.join(dir, 'key.pem'), path.join(dir, 'cert.pem')];
+      const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+      execFileSync(
+        'openssl',
+        [
+          'req',
+          '-x509',
+          '-newkey',
+          'ec',
+          '-pkeyopt',
+          'ec_paramgen_curve:P-256',
+          '-nodes',
+          '-days',
+          '2',
+          '-keyout',
+          key,
+          '-out',
+          cert,
+          ...subject,
+        ],
+        { stdio: 'ignore' },
+      );
+      fs.chmodSync(cert, 0o600);
+      server = https.createServer({ key: fs.readFileSync(key), cert: fs.readFileSync(cert) }, (request, response) => {
+        seen.push(`${request.method} ${request.url}`);
+        if (request.url?.startsWith('/moved/')) {
+          response.writeHead(302, { location: request.url.replace('/moved/', '/source/') });
+          response.end();
+        } else serveGit(request, response);
+      });
+      await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+      settings = { ...settings, privateGitHosts: ['localhost'], caFile: cert };
+    });
+    afterEach(() => server.close());
+
+    /** git's own server, as CGI. */
+    function serveGit(request: http.IncomingMessage, response: http.ServerResponse): void {
+      const [pathname = '', query = ''] = (request.url ?? '').split('?');
+      const backend = spawn('git', ['http-backend'], {
+        env: {
+          PATH: '/usr/bin:/bin',
+          GIT_PROJECT_ROOT: dir,
+          GIT_HTTP_EXPORT_ALL: '1',
+          PATH_INFO: pathname,
+          QUERY_STRING: query,
+          REQUEST_METHOD: request.method,
+          CONTENT_TYPE: request.headers['content-type'] ?? '',
+          HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
+          GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
+        },
+      });
+      request.pipe(backend.stdin);
+      const chunks: Buffer[] = [];
+      backend.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+      backend.on('close', () => {
+        const answer = Buffer.concat(chunks);
+        const end = answer.indexOf('\r\n\r\n');
+        for (const line of answer.subarray(0, end).toString().split('\r\n')) {
+          const [name = '', value = ''] = line.split(': ');
+          if (name === 'Status') response.statusCode = Number(value.slice(0, 3));
+          else response.setHeader(name, value);
+        }
+        response.end(answer.subarray(end + 4));
+      });
+    }
+
+    it('fetches one commit, trusting the authority that is configured', async () => {
+      const { workspace, prepared } = await prepare({ kind: 'git_repository', clone_url: url(), ref: 'main' });
+      expect(prepared.files).toBe(1);
+      expect(fs.readFileSync(path.join(workspace, 'a.txt'), 'utf8')).toBe('over https');
+    });
+
+    it('trusts no other, follows no redirect, and asks no private host that is not listed', async () => {
+      await expect(prepare({ kind: 'git_repository', clone_url: url().replace('/source/', '/moved/') })).rejects.toThrow(
+        /git ls-remote failed/,
+      );
+      expect(seen.some((request) => request.includes('/moved/'))).toBe(true);
+      settings = { ...settings, caFile: null };
+      await expect(prepare({ kind: 'git_repository', clone_url: url() })).rejects.toThrow(/certificate/);
+      const asked = seen.length;
+      settings = { ...settings, privateGitHosts: [] };
+      await expect(prepare({ kind: 'git_repository', clone_url: url() })).rejects.toThrow(/private address/);
+      expect(seen.length).toBe(asked);
+    });
   });
 
   it.each([
