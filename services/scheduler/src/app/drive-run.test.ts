@@ -296,7 +296,7 @@ describe('driving a run', () => {
 });
 
 describe('a scheduler that is killed', () => {
-  it('at any step and starts again finishes the run, with one agent and each fact once', async () => {
+  it('[RECOVERY-1] at any step and starts again finishes the run, with one agent and each fact once', async () => {
     for (let crashAfter = 1; ; crashAfter++) {
       const name = `crash-${crashAfter}`;
       const stream = await create(agent(name));

@@ -61,7 +61,7 @@ describe('an outer sandbox', () => {
   });
 
   // H-SB-01
-  it('shows nothing of the host environment and no token, also not through /proc', async () => {
+  it('[SANDBOX-2] shows nothing of the host environment and no token, also not through /proc', async () => {
     const plan = fixture.newPlan();
     await fixture.run(
       plan,
@@ -99,7 +99,7 @@ describe('an outer sandbox', () => {
   });
 
   // H-SB-02
-  it('has no way out but the door', async () => {
+  it('[SANDBOX-1] has no way out but the door', async () => {
     const plan = fixture.newPlan();
     await fixture.run(
       plan,

@@ -25,7 +25,7 @@ function archiveOf(entries: readonly Entry[]): AsyncIterable<Buffer> {
 const link = (name: string, linkname: string): Entry => ({ name, type: 'symlink', linkname });
 
 // H-WS-02
-describe('extractArchive', () => {
+describe('[WORKSPACE-1] extractArchive', () => {
   it.each([
     ['writes through its own absolute link', (outside: string) => [link('gate', outside), { name: 'gate/x', content: 'evil' }]],
     [

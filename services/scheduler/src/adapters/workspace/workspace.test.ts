@@ -384,7 +384,7 @@ describe('the diff', () => {
   });
 
   // H-WS-03
-  it('runs nothing that the agent planted in its repository', async () => {
+  it('[WORKSPACE-2] runs nothing that the agent planted in its repository', async () => {
     write('a.txt', 'old\n');
     const { runDir, workspace } = await prepare({ kind: 'local_copy', path: source });
     const evil = "printf '#!/bin/sh\\ntouch /tmp/fluidbox-pwned\\n' > $h; chmod +x $h";
