@@ -1,0 +1,13 @@
+import { ApiError } from './api/client';
+import { exitCodeOfError, exitCodeOfOutcome } from './exit-codes';
+
+describe('exit codes', () => {
+  it('are 0 for a completed run only', () => {
+    expect(['completed', 'failed', 'budget_exceeded', 'cancelled', null].map(exitCodeOfOutcome)).toEqual([0, 1, 6, 8, 1]);
+  });
+
+  it('tell refusals apart', () => {
+    const of = (status: number) => exitCodeOfError(new ApiError(status, 'x', 'y'));
+    expect([401, 403, 404, 409, 422, 503].map(of)).toEqual([3, 3, 4, 5, 2, 9]);
+  });
+});
