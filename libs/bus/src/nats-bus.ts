@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Command,
   callMapEntries,
@@ -32,6 +33,7 @@ import { ensureStreams } from './streams';
 /** Wake-ups kept while the server is away; beyond that the readers find what is missing in Postgres. */
 const HELD_MESSAGES_MAX = 5_000;
 const IN_FLIGHT_MAX = 256;
+const noResponderPauseMs = 100;
 
 export interface BusOptions extends ConnectOptions {
   /** Handlers that may run at the same time in this process; more requests are answered `overloaded`. */
@@ -78,15 +80,21 @@ class NatsBus implements Bus {
     const deadline = Date.now() + timeoutMs;
     // The client would hold the request back and send it after the caller has given up.
     if (!this.connected && !(await this.comesBackWithin(timeoutMs))) throw unavailable(command, 'NATS is not connected');
-    const message = await this.send(command, payload, metaOf(request, options.meta), Math.max(1, deadline - Date.now()));
+    const message = await this.send(command, payload, metaOf(request, options.meta), deadline);
     return decodeReply(command, message.string());
   }
 
-  private async send(command: Command, payload: string, meta: RequestMeta, timeout: number): Promise<Msg> {
+  /** Without a responder nothing was delivered, so asking again is safe: a service that restarts is waited for like a slow one. */
+  private async send(command: Command, payload: string, meta: RequestMeta, deadline: number): Promise<Msg> {
+    const timeout = Math.max(1, deadline - Date.now());
     try {
       return await this.connection.request(command.subject, payload, { timeout, headers: headersOf(meta) });
     } catch (error) {
-      if (isNoResponders(error)) throw unavailable(command, 'no process of that service runs', error);
+      if (isNoResponders(error)) {
+        if (Date.now() + noResponderPauseMs >= deadline) throw unavailable(command, 'no process of that service runs', error);
+        await delay(noResponderPauseMs);
+        return this.send(command, payload, meta, deadline);
+      }
       if (error instanceof TimeoutError) throw unavailable(command, `no reply within ${timeout} ms`, error);
       if (this.connection.isClosed() || !this.up) throw unavailable(command, 'NATS is not connected', error);
       throw new Problem('internal', `${command.subject} could not be sent`, { cause: error });
