@@ -1,6 +1,7 @@
 import { proveEscape } from './escape/prove-escape';
+import { proveRecovery } from './recovery/prove-recovery';
 
-const proofs: Readonly<Record<string, typeof proveEscape>> = { escape: proveEscape };
+const proofs: Readonly<Record<string, typeof proveEscape>> = { escape: proveEscape, recovery: proveRecovery };
 
 const say = (text: string): void => {
   process.stderr.write(`fluidbox: ${text}\n`);

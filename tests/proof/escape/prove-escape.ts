@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { startSystemStack } from '../../system/support/stack';
+import { stopOnInterruption } from '../interruption';
 import { escapeConversation, runEscape } from './run-escape';
 import { escapeTable, holesIn } from './table';
 
@@ -12,7 +13,7 @@ export async function proveEscape(say: (text: string) => void, print: (text: str
   try {
     say('starting a stack');
     const stack = await startSystemStack({ script: { conversations: [escapeConversation] }, sources: [source], environment: canaries });
-    const stopOn = onInterruption(() => stack.stop());
+    const stopOn = stopOnInterruption(() => stack.stop());
     try {
       say('running the attempts in a run of the real agent program');
       const { rows, runId } = await runEscape(stack, source, canaries);
@@ -26,18 +27,4 @@ export async function proveEscape(say: (text: string) => void, print: (text: str
   } finally {
     fs.rmSync(source, { recursive: true, force: true });
   }
-}
-
-/** Ctrl-C ends what was started before it ends this process. */
-function onInterruption(stop: () => Promise<void>): { dispose(): void } {
-  const signals = ['SIGINT', 'SIGTERM'] as const;
-  const end = (): void => {
-    void stop().finally(() => process.exit(130));
-  };
-  for (const signal of signals) process.once(signal, end);
-  return {
-    dispose: () => {
-      for (const signal of signals) process.off(signal, end);
-    },
-  };
 }

@@ -20,6 +20,10 @@ export interface SystemStack {
   client(token: string): ApiClient;
   /** Everything the stack wrote to its terminal so far. */
   readonly output: () => string;
+  /** Signals `up` and waits until it is gone: SIGTERM ends the stack, SIGKILL leaves its children behind. */
+  end(signal: NodeJS.Signals): Promise<void>;
+  /** `up` on the same folder once more. */
+  startAgain(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -34,37 +38,43 @@ export interface StackChoice {
 export async function startSystemStack(choice: StackChoice): Promise<SystemStack> {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'fbx-system-'));
   const model = await startScriptedModel({ script: choice.script });
-  const child = spawn(process.execPath, [cli, 'up', ...(choice.mode === 'processes' ? ['--processes'] : [])], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...process.env,
-      NODE_EXTRA_CA_CERTS: '',
-      FLUIDBOX_HOME: home,
-      FLUIDBOX_ANTHROPIC_URL: model.url,
-      ANTHROPIC_API_KEY: 'test-provider-key',
-      FLUIDBOX_LOCAL_SOURCES: (choice.sources ?? []).join(':'),
-      FLUIDBOX_PUBLIC_PORT: '0',
-      FLUIDBOX_CONTROL_PORT: '0',
-      FLUIDBOX_LLM_PORT: '0',
-      ...choice.environment,
-    },
-  });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output += chunk;
+  const spawnUp = (): ChildProcess => {
+    const started = spawn(process.execPath, [cli, 'up', ...(choice.mode === 'processes' ? ['--processes'] : [])], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        NODE_EXTRA_CA_CERTS: '',
+        FLUIDBOX_HOME: home,
+        FLUIDBOX_ANTHROPIC_URL: model.url,
+        ANTHROPIC_API_KEY: 'test-provider-key',
+        FLUIDBOX_LOCAL_SOURCES: (choice.sources ?? []).join(':'),
+        FLUIDBOX_PUBLIC_PORT: '0',
+        FLUIDBOX_CONTROL_PORT: '0',
+        FLUIDBOX_LLM_PORT: '0',
+        ...choice.environment,
+      },
     });
-  }
+    for (const stream of [started.stdout, started.stderr]) {
+      stream.on('data', (chunk) => {
+        output += chunk;
+      });
+    }
+    return started;
+  };
   const upFile = path.join(home, 'up.json');
   const current = (): UpFile => UpFile.parse(JSON.parse(fs.readFileSync(upFile, 'utf8')));
-  try {
-    await until(
+  const untilUp = (): Promise<unknown> =>
+    until(
       () => {
         if (child.exitCode !== null) throw new Error(`up ended with ${child.exitCode}:\n${output}`);
-        return fs.existsSync(upFile);
+        return fs.existsSync(upFile) && current().pid === child.pid;
       },
       { timeoutMs: 90_000 },
     );
+  let child = spawnUp();
+  try {
+    await untilUp();
   } catch (error) {
     child.kill('SIGKILL');
     await model.close();
@@ -82,18 +92,23 @@ export async function startSystemStack(choice: StackChoice): Promise<SystemStack
     client,
     current,
     output: () => output,
+    end: (signal) => endChild(child, signal),
+    async startAgain() {
+      child = spawnUp();
+      await untilUp();
+    },
     async stop() {
-      await stopChild(child);
+      await endChild(child, 'SIGTERM');
       await model.close();
       fs.rmSync(home, { recursive: true, force: true });
     },
   };
 }
 
-async function stopChild(child: ChildProcess): Promise<void> {
+async function endChild(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  child.kill('SIGTERM');
+  child.kill(signal);
   const killer = setTimeout(() => child.kill('SIGKILL'), 30_000);
   await ended;
   clearTimeout(killer);
