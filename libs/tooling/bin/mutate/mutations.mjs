@@ -1,0 +1,162 @@
+/**
+ * Guards and the tests that must notice when they are gone. A mutation may have several mutants; each is judged alone. `find` must stand
+ * in the file exactly once. `red` and `twins` are parts of test titles; `prepare` are scripts that build what the tests run.
+ */
+
+const claudeBundle = 'images/claude-runner/bundle.mjs';
+const system = 'tests/system/jest.config.cjs';
+
+const runnerAsks = {
+  file: 'images/claude-runner/src/sandbox.test.ts',
+  red: ['asks for every call exactly once, sub-agents, parallel and background calls included'],
+  twins: ['survives a model that is overloaded once'],
+};
+const onlyItsAudience = {
+  file: 'services/runner-gateway/src/runner-plane.test.ts',
+  twins: ['passes the decision on, with the request as it was digested'],
+};
+
+export const mutations = {
+  interception: {
+    promise: 'every tool call of the agent program is asked for, and runs only as decided',
+    mutants: [
+      {
+        what: 'both nets that make the program ask (hook and permission rule) are cut',
+        patches: [
+          {
+            file: 'images/claude-runner/src/claude-options.ts',
+            find: "PreToolUse: [{ onFailure: 'block', hooks: [askForEverything] }],",
+            replace: '',
+          },
+          { file: 'images/claude-runner/src/claude-options.ts', find: "permissions: { ask: ['*'] }, ", replace: '' },
+        ],
+        tests: [runnerAsks],
+      },
+      {
+        what: 'the runner answers its program by itself instead of asking the gate',
+        patches: [
+          {
+            file: 'images/claude-runner/src/run-claude.ts',
+            find: 'await client.permission({ tool_call_id: toolUseID, ...call }, AbortSignal.any([signal, quiesce.signal]));',
+            replace: "{ decision: 'allow' };",
+          },
+        ],
+        prepare: [claudeBundle],
+        tests: [
+          runnerAsks,
+          {
+            config: system,
+            file: 'tests/system/interception.test.ts',
+            red: ['ran the allowed command and never the denied one', 'ran the sub-agent’s allowed command and never its denied one'],
+            twins: [],
+          },
+        ],
+      },
+    ],
+  },
+  coverage: {
+    promise: 'a result that comes back for a call which nobody decided is a gap',
+    mutants: [
+      {
+        what: 'the facade never reports a gap',
+        patches: [
+          {
+            file: 'services/llm-facade/src/domain/coverage.ts',
+            find: "else gaps.push({ toolCallId, tool, class: 'uncovered', reportOnly: rules.mode === 'report' });",
+            replace: '',
+          },
+        ],
+        tests: [
+          {
+            file: 'services/llm-facade/src/domain/coverage.test.ts',
+            red: ['is a gap when a result comes back and nobody decided', 'is a gap when the gate was asked and the result did not wait'],
+            twins: ['is decided when the gate decided it, whichever event came first'],
+          },
+        ],
+      },
+    ],
+  },
+  'wrong-audience': {
+    promise: 'a token opens only the routes of its own audience',
+    mutants: [
+      {
+        what: 'the verifier of run tokens does not look at the audience',
+        patches: [
+          {
+            file: 'libs/seal/src/run-tokens.ts',
+            find: "return claims.aud === audience ? { ok: true, claims } : { ok: false, failure: 'wrong_audience' };",
+            replace: 'return { ok: true, claims };',
+          },
+        ],
+        tests: [
+          { ...onlyItsAudience, red: ['only the audience tool to POST permission', 'only the audience control to POST heartbeat'] },
+          {
+            file: 'libs/seal/src/tokens.test.ts',
+            red: ['refuses another audience and a token past its end'],
+            twins: ['gives the claims of a good token, the first time and again'],
+          },
+        ],
+      },
+      {
+        what: 'the guard of the result route admits another audience',
+        patches: [
+          {
+            file: 'services/runner-gateway/src/adapters/run-token.guard.ts',
+            find: "protected readonly audience: Audience = 'control';",
+            replace: "protected readonly audience: Audience = 'tool';",
+          },
+        ],
+        tests: [{ ...onlyItsAudience, red: ['only the audience control to POST result'] }],
+      },
+    ],
+  },
+  redaction: {
+    promise: 'nothing reaches the ledger before secrets are marked in it',
+    mutants: [
+      {
+        what: 'the only door into the ledger marks nothing',
+        patches: [{ file: 'libs/redaction/src/redacted.ts', find: 'canonicalJson(redactContent(body))', replace: 'canonicalJson(body)' }],
+        tests: [
+          {
+            file: 'libs/redaction/src/scrub.test.ts',
+            red: ['marks a secret and never the evidence beside it'],
+            twins: ['stores canonical bytes, unchanged when nothing is secret'],
+          },
+        ],
+      },
+    ],
+  },
+  fence: {
+    promise: 'what an older sandbox of a run still sends changes nothing',
+    mutants: [
+      {
+        what: 'the append statement does not compare the generation',
+        patches: [
+          {
+            file: 'libs/event-store/migrations/0002_append.sql',
+            find: "when l.generation <> l.fence then 'stale_lease'",
+            replace: "when false then 'stale_lease'",
+          },
+        ],
+        tests: [
+          {
+            file: 'libs/event-store/src/postgres/postgres-store.test.ts',
+            red: ['fences facts by generation, and moves the generation'],
+            twins: [],
+          },
+        ],
+      },
+      {
+        what: 'the lease of a run does not compare the generation',
+        patches: [
+          {
+            file: 'libs/run-stream/src/queries.ts',
+            find: "if (generation !== run.generation) return 'stale_lease';",
+            replace: '',
+          },
+        ],
+        tests: [{ ...onlyItsAudience, red: ['in the order signature, audience, path, generation, lease'] }],
+      },
+    ],
+  },
+};
