@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { AppendGroup, AppendResult, EventStore } from '../api';
 import { checkGroup } from '../domain/check-group';
 import { logMessageOf } from '../domain/recorded';
-import { storedResult } from './appender';
+import { storedResult } from '../domain/stored-result';
 import { appendQuery, outcomesOf, type UnitRow } from './batch';
 import { encodeGroup, storedEvents } from './encoded';
 import { pageMax, type Reader } from './reader';

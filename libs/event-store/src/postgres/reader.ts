@@ -4,7 +4,7 @@ import type pg from 'pg';
 import type { AppendGroup, AppendResult } from '../api';
 import { documentDigest } from '../domain/document-digest';
 import { recordedOf } from '../domain/recorded';
-import { storedResult } from './appender';
+import { storedResult } from '../domain/stored-result';
 import type { UnitOutcome } from './batch';
 
 export const pageMax = 1_000;
