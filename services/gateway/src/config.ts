@@ -2,20 +2,20 @@ import { z } from 'zod';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 
-/** Settings of the gateway; names and meanings stand in `contracts/deployment.ts`. */
-export const GatewayConfig = z
+/** Settings of the gateway. Nothing else in this service reads the environment. */
+export const config = z
   .object({
     FLUIDBOX_PUBLIC_PORT: port.default(8787),
     FLUIDBOX_BIND_ADDRESS: z.string().default('127.0.0.1'),
     FLUIDBOX_ADMIN_TOKEN_FILE: z.string({
-      error: 'set FLUIDBOX_ADMIN_TOKEN_FILE to the file with the bootstrap admin token (`fluidbox up` writes one)',
+      error: 'must name the file with the bootstrap admin token (`fluidbox up` writes one)',
     }),
-    FLUIDBOX_BLOBS_DIR: z.string({ error: 'set FLUIDBOX_BLOBS_DIR to the folder of sealed archives and artifacts' }),
+    FLUIDBOX_BLOBS_DIR: z.string({ error: 'must name the folder of sealed archives and artifacts' }),
   })
-  .transform((env) => ({
-    port: env.FLUIDBOX_PUBLIC_PORT,
-    address: env.FLUIDBOX_BIND_ADDRESS,
-    adminTokenFile: env.FLUIDBOX_ADMIN_TOKEN_FILE,
-    blobsDir: env.FLUIDBOX_BLOBS_DIR,
+  .transform((environment) => ({
+    port: environment.FLUIDBOX_PUBLIC_PORT,
+    address: environment.FLUIDBOX_BIND_ADDRESS,
+    adminTokenFile: environment.FLUIDBOX_ADMIN_TOKEN_FILE,
+    blobsDir: environment.FLUIDBOX_BLOBS_DIR,
   }));
-export type GatewayConfig = z.output<typeof GatewayConfig>;
+export type Config = z.output<typeof config>;

@@ -15,36 +15,35 @@ import { ARTIFACTS, AUTHENTICATE, CONTEXT, READ_MODELS, TOKENS } from './adapter
 import { TokensController } from './adapters/tokens.controller';
 import { authenticate } from './app/authenticate';
 import { readArtifact } from './app/read-artifact';
-import type { GatewayConfig } from './config';
+import type { Config } from './config';
 
 @Module({})
-// biome-ignore lint/complexity/noStaticOnlyClass: a Nest module is a class by contract
-export class GatewayModule {
-  static register(context: ServiceContext, config: GatewayConfig): DynamicModule {
-    const tokens = postgresTokenStore(context.sql, (error) => context.log.warn({ err: error }, 'last use of a token was not written'));
-    const adminTokenHash = hashApiToken(readSecretFile(config.adminTokenFile, 'FLUIDBOX_ADMIN_TOKEN_FILE').trim());
-    return {
-      module: GatewayModule,
-      controllers: [
-        SessionsController,
-        EventsController,
-        ArtifactsController,
-        ApprovalsController,
-        AgentsController,
-        PoliciesController,
-        TokensController,
-        HealthController,
-      ],
-      providers: [
-        { provide: CONTEXT, useValue: context },
-        { provide: TOKENS, useValue: tokens },
-        { provide: READ_MODELS, useFactory: () => postgresReadModels(context.sql) },
-        {
-          provide: AUTHENTICATE,
-          useFactory: () => authenticate({ tokens, adminTokenHash, hashToken: hashApiToken, sameSecret, now: () => context.clock.now() }),
-        },
-        { provide: ARTIFACTS, useFactory: () => readArtifact({ ledger: context.ledger, blobs: new FolderBlobStore(config.blobsDir) }) },
-      ],
-    };
-  }
+class GatewayModule {}
+
+export function gatewayModule(context: ServiceContext, config: Config): DynamicModule {
+  const tokens = postgresTokenStore(context.sql, (error) => context.log.warn({ err: error }, 'last use of a token was not written'));
+  const adminTokenHash = hashApiToken(readSecretFile(config.adminTokenFile, 'FLUIDBOX_ADMIN_TOKEN_FILE').trim());
+  return {
+    module: GatewayModule,
+    controllers: [
+      SessionsController,
+      EventsController,
+      ArtifactsController,
+      ApprovalsController,
+      AgentsController,
+      PoliciesController,
+      TokensController,
+      HealthController,
+    ],
+    providers: [
+      { provide: CONTEXT, useValue: context },
+      { provide: TOKENS, useValue: tokens },
+      { provide: READ_MODELS, useFactory: () => postgresReadModels(context.sql) },
+      {
+        provide: AUTHENTICATE,
+        useFactory: () => authenticate({ tokens, adminTokenHash, hashToken: hashApiToken, sameSecret, now: () => context.clock.now() }),
+      },
+      { provide: ARTIFACTS, useFactory: () => readArtifact({ ledger: context.ledger, blobs: new FolderBlobStore(config.blobsDir) }) },
+    ],
+  };
 }

@@ -12,46 +12,47 @@ import { createUpstream } from './adapters/upstream';
 import type { FacadeLog, Ports, Upstream } from './app/ports';
 import { RequestsInFlight } from './app/requests-in-flight';
 import { ReservationQueue } from './app/reservation-queue';
-import type { FacadeConfig } from './config';
+import type { Config } from './config';
 import { anthropicMessages } from './domain/anthropic-messages';
 
 @Module({})
-export class LlmFacadeModule implements OnModuleInit {
+class LlmFacadeModule implements OnModuleInit {
   constructor(@Inject(HttpAdapterHost) private readonly http: HttpAdapterHost) {}
-
-  static with(context: ServiceContext, config: FacadeConfig): DynamicModule {
-    const ports: Ports = {
-      ledger: context.ledger,
-      tokens: createRunTokenVerifier(loadPublicKeys(config.tokenPublicKeysFile)),
-      clock: context.clock,
-      ids: context.ids,
-      specOf: specReader(context.store),
-      upstream: upstreamOf(config, context.log),
-      queue: new ReservationQueue(),
-      openRuns: () => openRuns(context.sql),
-      log: context.log,
-      settings: { reservationWaitMs: 20_000, bodyBytesMax: llmBodyBytesMax, bookingPatienceMs: 30_000 },
-    };
-    return LlmFacadeModule.of(ports);
-  }
-
-  static of(ports: Ports): DynamicModule {
-    return {
-      module: LlmFacadeModule,
-      controllers: [LlmController],
-      providers: [
-        { provide: PORTS, useFactory: () => ports },
-        { provide: REQUESTS, useFactory: () => new RequestsInFlight() },
-      ],
-    };
-  }
 
   onModuleInit(): void {
     leaveBodiesUnread(this.http);
   }
 }
 
-function upstreamOf(config: FacadeConfig, log: FacadeLog): Upstream | null {
+export function llmFacadeModule(context: ServiceContext, config: Config): DynamicModule {
+  const ports: Ports = {
+    ledger: context.ledger,
+    tokens: createRunTokenVerifier(loadPublicKeys(config.tokenPublicKeysFile)),
+    clock: context.clock,
+    ids: context.ids,
+    specOf: specReader(context.store),
+    upstream: upstreamOf(config, context.log),
+    queue: new ReservationQueue(),
+    openRuns: () => openRuns(context.sql),
+    log: context.log,
+    settings: { reservationWaitMs: 20_000, bodyBytesMax: llmBodyBytesMax, bookingPatienceMs: 30_000 },
+  };
+  return facadeOn(ports);
+}
+
+/** The facade on ports that stand already: what tests start it with. */
+export function facadeOn(ports: Ports): DynamicModule {
+  return {
+    module: LlmFacadeModule,
+    controllers: [LlmController],
+    providers: [
+      { provide: PORTS, useFactory: () => ports },
+      { provide: REQUESTS, useFactory: () => new RequestsInFlight() },
+    ],
+  };
+}
+
+function upstreamOf(config: Config, log: FacadeLog): Upstream | null {
   const { anthropicKeyFile: file, anthropicUrl: baseUrl } = config;
   if (file === undefined) {
     log.warn({}, 'no FLUIDBOX_ANTHROPIC_KEY_FILE: model requests are refused until it names a file with the API key of the provider');

@@ -4,15 +4,15 @@ import { PORTS, REQUESTS } from './adapters/tokens';
 import { lifecycle } from './app/lifecycle';
 import type { Ports } from './app/ports';
 import type { RequestsInFlight } from './app/requests-in-flight';
-import { FacadeConfig } from './config';
-import { LlmFacadeModule } from './llm-facade.module';
+import { type Config, config } from './config';
+import { llmFacadeModule } from './llm-facade.module';
 
 /** The model plane: what a run may ask its model, what that may cost, and proof that every call the model made went through the gate. */
-export const definition: ServiceDefinition<FacadeConfig> = {
+export const definition: ServiceDefinition<Config> = {
   name: 'llm-facade',
-  config: FacadeConfig,
-  module: (context, config) => LlmFacadeModule.with(context, config),
-  http: (config) => ({ port: config.port, address: config.address, bodyBytesMax: llmBodyBytesMax }),
+  config,
+  module: (context, settings) => llmFacadeModule(context, settings),
+  http: ({ port, address }) => ({ port, address, bodyBytesMax: llmBodyBytesMax }),
   lifecycle: (app) => lifecycle(app.get<Ports>(PORTS), app.get<RequestsInFlight>(REQUESTS)),
   // Another facade may have settled what a request here waits for.
   onLog: (app) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Settings of the runner gateway; names and meanings stand in `contracts/deployment.ts`. */
+/** Settings of runner-gateway. Nothing else in this service reads the environment. */
 export const config = z
   .object({
     FLUIDBOX_CONTROL_PORT: z.coerce.number().int().min(0).max(65_535).default(8788),

@@ -29,6 +29,6 @@ export class LlmController {
     if (route === null) throw new ModelRequestRefused(refusals.noSuchPath(`${request.method} ${path}`));
     reply.hijack();
     const exchange = exchangeOf(request.raw, reply.raw);
-    await this.requests.track((stopping) => serveModelRequest(this.ports, caller, { ...route, path }, exchange, stopping));
+    await this.requests.track((stopping) => serveModelRequest(this.ports, caller, route, exchange, stopping));
   }
 }

@@ -1,6 +1,6 @@
 import type { Reservation } from '../domain/admission';
 import { type Gap, gapEvent } from '../domain/coverage';
-import type { Answer, Breach, ModelCall, ScreenedRequest } from '../domain/dialect';
+import type { Answer, Breach, ModelCall, ModelRoute, ScreenedRequest } from '../domain/dialect';
 import type { Estimate } from '../domain/estimate';
 import { ModelRequestRefused, refusals } from '../domain/refusal';
 import { settle, settlePessimistically } from '../domain/settlement';
@@ -9,7 +9,6 @@ import type { Caller } from './authorize';
 import { book, emittedCalls, ledgerCallId, ledgerTool } from './book';
 import type { Exchange, Ports, UpstreamAnswer } from './ports';
 import { coverageModeOf } from './run-rules';
-import type { ModelRoute } from './serve-model-request';
 
 export interface Relay {
   readonly caller: Caller;

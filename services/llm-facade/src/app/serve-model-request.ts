@@ -1,4 +1,4 @@
-import type { Dialect, RequestKind, ScreenedRequest } from '../domain/dialect';
+import type { ModelRoute, ScreenedRequest } from '../domain/dialect';
 import { estimateOf } from '../domain/estimate';
 import { ModelRequestRefused, type Refusal, refusals } from '../domain/refusal';
 import { release, settlePessimistically } from '../domain/settlement';
@@ -10,12 +10,6 @@ import { bookGivenUp, type Relay, relayAnswer } from './relay-answer';
 import { relayUnmetered } from './relay-unmetered';
 import { reserve } from './reserve';
 import { offersTool } from './run-rules';
-
-export interface ModelRoute {
-  readonly dialect: Dialect;
-  readonly kind: RequestKind;
-  readonly path: string;
-}
 
 /** From an authorised request to its answer: screen → coverage → reserve → send → relay and book. */
 export async function serveModelRequest(

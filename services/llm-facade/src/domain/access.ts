@@ -11,7 +11,7 @@ export function refuseAccess(run: RunState, generation: number, now: number): Re
 }
 
 /** 429 when a budget ended the run (the runner stops cleanly and reports), else 403. */
-export function refuseInactive(run: RunState, now: number): Refusal | null {
+function refuseInactive(run: RunState, now: number): Refusal | null {
   const budget = exhaustedBudget(run, now);
   if (budget !== null) return refusals.budgetExhausted(budget);
   return acceptsWork(run) ? null : refusals.notActive();

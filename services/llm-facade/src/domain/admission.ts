@@ -6,7 +6,7 @@ import type { Estimate } from './estimate';
 import { type Refusal, refusals } from './refusal';
 
 /** A facade that dies leaves its reservation; after this time it is taken for spent. */
-export const reservationTtlMs = 30 * 60_000;
+const reservationTtlMs = 30 * 60_000;
 
 export interface AdmissionRequest {
   readonly reservationId: string;

@@ -75,3 +75,10 @@ export interface StreamMeter {
 }
 /** `finishedAt`: where in this chunk the last event begins; from there on the bytes wait for the ledger. `stop`: this chunk must not leave. */
 export type MeterSign = { readonly kind: 'more' } | { readonly kind: 'finished'; readonly finishedAt: number } | { readonly kind: 'stop' };
+
+/** What a request is for: its dialect, its kind, and its path below the provider's base URL. */
+export interface ModelRoute {
+  readonly dialect: Dialect;
+  readonly kind: RequestKind;
+  readonly path: string;
+}

@@ -1,7 +1,7 @@
 import type { EventData, EventType, RecordedEvent } from '@fluidbox/contracts';
 import { evolveRun, initialRun, type RunState } from '@fluidbox/run-stream';
 
-export const runId = '0198c0de-0000-7000-8000-000000000001';
+const runId = '0198c0de-0000-7000-8000-000000000001';
 export const now = Date.parse('2026-11-29T20:00:00.000Z');
 const digest = `sha256:${'0a'.repeat(32)}`;
 
@@ -52,7 +52,7 @@ export const decided = (id: string, verdict: 'allow' | 'deny' = 'allow'): Given 
   { tool_call_id: id, tool: 'Bash', verdict, source: 'policy', input_digest: digest, code: 'rule' },
 ];
 
-export const eventsOf = (given: readonly Given[]): RecordedEvent[] =>
+const eventsOf = (given: readonly Given[]): RecordedEvent[] =>
   given.map(([type, data], i) => ({
     seq: i + 1,
     globalPosition: i + 1,

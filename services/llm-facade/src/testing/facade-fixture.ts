@@ -15,10 +15,10 @@ import { createUpstream } from '../adapters/upstream';
 import type { Ports, Settings } from '../app/ports';
 import type { RequestsInFlight } from '../app/requests-in-flight';
 import { ReservationQueue } from '../app/reservation-queue';
-import { LlmFacadeModule } from '../llm-facade.module';
+import { facadeOn } from '../llm-facade.module';
 
-export const runId = '0198c0de-0000-7000-8000-000000000001';
-export const stream = runStream(runId, 'default');
+const runId = '0198c0de-0000-7000-8000-000000000001';
+const stream = runStream(runId, 'default');
 export const providerKey = 'provider-key';
 const digest = `sha256:${'0a'.repeat(32)}`;
 const started = '2026-11-29T20:00:00.000Z';
@@ -167,7 +167,7 @@ export async function startFacade(
     log,
     settings: { reservationWaitMs: 20_000, bodyBytesMax: 1024 * 1024, bookingPatienceMs: 0, ...options.settings },
   };
-  const app = await NestFactory.create<NestFastifyApplication>(LlmFacadeModule.of(ports), new FastifyAdapter(), { logger: false });
+  const app = await NestFactory.create<NestFastifyApplication>(facadeOn(ports), new FastifyAdapter(), { logger: false });
   await app.listen({ port: 0, host: '127.0.0.1' });
   const url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}/internal/llm/`;
   const tokenOf = (change: { audience?: 'llm' | 'tool'; generation?: number } = {}) =>
