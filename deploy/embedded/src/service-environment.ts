@@ -16,17 +16,10 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Variables of `libs/contracts/src/deployment.ts` by the service that may see them; a test compares both. */
 export const variablesOf: Readonly<Record<ServiceName, readonly EnvironmentVariable[]>> = {
-  gateway: [
-    'FLUIDBOX_KEK_FILE',
-    'FLUIDBOX_LEDGER_PUBLIC_KEYS_FILE',
-    'FLUIDBOX_ADMIN_TOKEN_FILE',
-    'FLUIDBOX_PUBLIC_PORT',
-    'FLUIDBOX_BIND_ADDRESS',
-    'FLUIDBOX_BLOBS_DIR',
-  ],
+  gateway: ['FLUIDBOX_KEK_FILE', 'FLUIDBOX_ADMIN_TOKEN_FILE', 'FLUIDBOX_PUBLIC_PORT', 'FLUIDBOX_BIND_ADDRESS', 'FLUIDBOX_BLOBS_DIR'],
   'runner-gateway': ['FLUIDBOX_TOKEN_PUBLIC_KEYS_FILE', 'FLUIDBOX_CONTROL_PORT', 'FLUIDBOX_BIND_ADDRESS', 'FLUIDBOX_BLOBS_DIR'],
   'run-specs': ['FLUIDBOX_KEK_FILE', 'FLUIDBOX_IMAGES_DIR', 'FLUIDBOX_PRICE_TABLE_FILE'],
-  runs: ['FLUIDBOX_KEK_FILE', 'FLUIDBOX_TOKEN_KEY_FILE', 'FLUIDBOX_DEPLOYMENT_ID', 'FLUIDBOX_HEARTBEAT_SILENCE_SECS'],
+  runs: ['FLUIDBOX_KEK_FILE', 'FLUIDBOX_TOKEN_KEY_FILE', 'FLUIDBOX_HEARTBEAT_SILENCE_SECS'],
   gate: ['FLUIDBOX_KEK_FILE'],
   approvals: ['FLUIDBOX_KEK_FILE'],
   'llm-facade': [
@@ -96,7 +89,6 @@ function allValues(facts: DeploymentFacts): Environment {
     FLUIDBOX_TOKEN_KEY_FILE: secrets.tokenKey,
     FLUIDBOX_TOKEN_PUBLIC_KEYS_FILE: secrets.tokenPublicKeys,
     FLUIDBOX_LEDGER_KEY_FILE: secrets.ledgerKey,
-    FLUIDBOX_LEDGER_PUBLIC_KEYS_FILE: secrets.ledgerPublicKeys,
     FLUIDBOX_ADMIN_TOKEN_FILE: secrets.adminToken,
     FLUIDBOX_PUBLIC_PORT: String(ports.public),
     FLUIDBOX_CONTROL_PORT: String(ports.control),
