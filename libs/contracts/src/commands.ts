@@ -13,6 +13,7 @@ import {
 } from './public-api';
 import { RunSpec } from './run-spec';
 import { HeartbeatAnswer, PermissionAnswer, ReportedEvent, ResultAnswer, ResultRequest } from './runner-plane';
+import { commandSubject } from './subjects';
 import { ApprovalOutcome } from './timeline';
 
 /**
@@ -23,7 +24,7 @@ import { ApprovalOutcome } from './timeline';
 const run = { run_id: RunId, org: OrgId };
 
 const command = <Q extends z.ZodType, R extends z.ZodType>(service: ServiceName, name: string, request: Q, reply: R) =>
-  ({ service, name, subject: `fb.cmd.${service}.${name}`, request, reply }) as const;
+  ({ service, name, subject: commandSubject(service, name), request, reply }) as const;
 
 /** runner-gateway → gate. Same id and digest: the stored answer. `pending` = a person must decide; ask again on wake, reconnect and at `expires_at`. */
 export const RequestPermission = command(

@@ -23,6 +23,7 @@ export const TokenView = z.strictObject({
   expires_at: Timestamp,
   last_used_at: Timestamp.nullable(),
 });
+export type TokenView = z.infer<typeof TokenView>;
 
 export const CreateAgentBody = z.strictObject({
   name: Name,
@@ -186,8 +187,6 @@ export const ArtifactView = z.strictObject({
 });
 export type ArtifactView = z.infer<typeof ArtifactView>;
 
-export const page = <T extends z.ZodType>(item: T) =>
-  z.strictObject({ data: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() });
 export interface Page<T> {
   readonly data: readonly T[];
   readonly next_cursor: string | null;
@@ -199,3 +198,4 @@ export const CostView = z.strictObject({
   reserved_micro_usd: MicroUsd,
   budgets: Budgets,
 });
+export type CostView = z.infer<typeof CostView>;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { ToolCallId } from './ids';
-import { humanText } from './text';
 
 /** The runner contract: bodies of `/internal/sessions/{id}/*` and `/internal/token/renew`. */
 export const audiences = ['tool', 'control', 'workspace', 'llm'] as const;
@@ -17,7 +16,7 @@ export const permissionPaddingMs = 15_000;
 
 const toolCall = { tool_call_id: ToolCallId, tool: z.string().min(1).max(256) };
 
-/** POST /permission (audience tool). Text in `input` comes from the agent: it is mended, not refused. */
+/** POST /permission and POST /tools/call (audience tool). Text in `input` comes from the agent: it is mended, not refused. */
 export const PermissionRequest = z.strictObject({ ...toolCall, input: z.record(z.string(), z.unknown()).default({}) });
 export type PermissionRequest = z.infer<typeof PermissionRequest>;
 export const PermissionAnswer = z.discriminatedUnion('decision', [
@@ -26,8 +25,7 @@ export const PermissionAnswer = z.discriminatedUnion('decision', [
 ]);
 export type PermissionAnswer = z.infer<typeof PermissionAnswer>;
 
-/** POST /tools/call (audience tool). */
-export const ToolsCallRequest = PermissionRequest;
+/** Answer to POST /tools/call. */
 export const ToolsCallAnswer = z.union([
   z.strictObject({
     ok: z.literal(true),
@@ -114,5 +112,3 @@ export const RunTokenClaims = z.object({
   exp: z.number(),
 });
 export type RunTokenClaims = z.infer<typeof RunTokenClaims>;
-
-export const taskText = humanText(64 * 1024);

@@ -88,7 +88,7 @@ const changes: { readonly [T in EventType]: Change<T> } = {
   'tool.requested': (state, data, event) => {
     const known = state.calls.get(data.tool_call_id);
     if (known !== undefined) {
-      known.violations.add(violationKey(data.tool, data.input_digest));
+      known.violations.add(callKey(data.tool, data.input_digest));
       return;
     }
     state.calls.set(data.tool_call_id, {
@@ -101,7 +101,7 @@ const changes: { readonly [T in EventType]: Change<T> } = {
       violations: new Set(),
     });
     state.openModelCalls.delete(data.tool_call_id);
-    const key = `${data.tool}\u0000${data.input_digest}`;
+    const key = callKey(data.tool, data.input_digest);
     state.sameCall = key === state.sameCall.key ? { key, count: state.sameCall.count + 1 } : { key, count: 1 };
   },
   'approval.requested': (state, data, event) => {
@@ -215,5 +215,5 @@ function closeModelCall(
   state.openModelCalls.delete(toolCallId);
 }
 
-/** The identity of a wrong reuse of a call id: denied once each. */
-export const violationKey = (tool: string, inputDigest: string): string => `${tool}\u0000${inputDigest}`;
+/** What a call does, whatever its id: the same again counts towards the guard, and a reused id is refused once per key. */
+export const callKey = (tool: string, inputDigest: string): string => `${tool}\u0000${inputDigest}`;

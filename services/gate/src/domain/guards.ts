@@ -1,19 +1,14 @@
 import type { EventData, EventDraft } from '@fluidbox/contracts';
-import type { RunState } from '@fluidbox/run-stream';
-
-export interface GuardLimits {
-  readonly same_call: number | null;
-  readonly denials: number | null;
-}
+import { callKey, type RunState } from '@fluidbox/run-stream';
 
 type Guard = 'same_call' | 'denials';
 
 /** An agent that repeats itself, or is refused again and again, is not making progress: it is warned of in the record, then stopped. */
-export const warnsAt = (limit: number): number => Math.ceil(limit * 0.8);
+const warnsAt = (limit: number): number => Math.ceil(limit * 0.8);
 
 /** How often the call would have come in a row, this one included. */
 export const sameCallCount = (run: RunState, tool: string, inputDigest: string): number =>
-  run.sameCall.key === `${tool}\u0000${inputDigest}` ? run.sameCall.count + 1 : 1;
+  run.sameCall.key === callKey(tool, inputDigest) ? run.sameCall.count + 1 : 1;
 
 export const isReached = (count: number, limit: number | null): boolean => limit !== null && count >= limit;
 

@@ -11,6 +11,7 @@ import { ENGINE_VERSION, type GateProjection } from '@fluidbox/policy';
 import {
   acceptsWork,
   type CallState,
+  callKey,
   exists,
   grantFor,
   isTerminal,
@@ -18,7 +19,6 @@ import {
   pastDeadline,
   type RunState,
   toolCallsUsed,
-  violationKey,
 } from '@fluidbox/run-stream';
 import { guardEvents, isReached, sameCallCount } from './guards';
 import { type FrozenRules, judgeByRules, type Ruling } from './rules';
@@ -221,8 +221,7 @@ function askPerson(
 function answerAgain(run: RunState, known: CallState, request: PermissionRequest): Decided {
   if (known.tool !== request.tool || known.inputDigest !== request.inputDigest) {
     const text = { code: 'protocol_violation', message: 'This tool_call_id was used before with a different tool or input.' };
-    const isRecorded =
-      known.violations.has(violationKey(request.tool, request.inputDigest)) || known.violations.size >= refusalsRecordedMax;
+    const isRecorded = known.violations.has(callKey(request.tool, request.inputDigest)) || known.violations.size >= refusalsRecordedMax;
     return {
       events: isRecorded
         ? []

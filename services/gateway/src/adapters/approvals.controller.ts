@@ -1,4 +1,13 @@
-import { ApprovalId, type ApprovalView, DecideApproval, DecideApprovalBody, type Page, type Principal, Problem } from '@fluidbox/contracts';
+import {
+  ApprovalId,
+  type ApprovalView,
+  approvalIdOf,
+  DecideApproval,
+  DecideApprovalBody,
+  type Page,
+  type Principal,
+  Problem,
+} from '@fluidbox/contracts';
 import { type ServiceContext, zodPipe } from '@fluidbox/service-kit';
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { z } from 'zod';
@@ -27,13 +36,13 @@ export class ApprovalsController {
       limit: query.limit + 1,
     });
     const shown = rows.slice(0, query.limit);
-    const views = await Promise.all(shown.map((row) => this.find(principal, `apr_${row.runId}_${row.toolCallId}`)));
+    const views = await Promise.all(shown.map((row) => this.find(principal, approvalIdOf(row.runId, row.toolCallId))));
     const last = shown.at(-1);
     const more = rows.length > query.limit && last !== undefined;
     return {
       data: views.filter((view) => view?.status === 'pending').flatMap((view) => view ?? []),
       has_more: more,
-      next_cursor: more ? encodeCursor({ createdAt: last.requestedAt, id: `apr_${last.runId}_${last.toolCallId}` }) : null,
+      next_cursor: more ? encodeCursor({ createdAt: last.requestedAt, id: approvalIdOf(last.runId, last.toolCallId) }) : null,
     };
   }
 

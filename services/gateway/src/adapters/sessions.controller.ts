@@ -1,5 +1,15 @@
-import { CancelRun, CreateRun, CreateSessionBody, type Page, type Principal, Problem, RunId, type SessionView } from '@fluidbox/contracts';
-import { reserved, toolCallsUsed } from '@fluidbox/run-stream';
+import {
+  CancelRun,
+  type CostView,
+  CreateRun,
+  CreateSessionBody,
+  type Page,
+  type Principal,
+  Problem,
+  RunId,
+  type SessionView,
+} from '@fluidbox/contracts';
+import { reserved, sessionView, toolCallsUsed } from '@fluidbox/run-stream';
 import { type ServiceContext, zodPipe } from '@fluidbox/service-kit';
 import { Body, Controller, Get, Headers, HttpCode, Inject, Param, Post, Query, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -9,7 +19,6 @@ import { approvalsOfRun } from '../app/read-approvals';
 import { readRun, readSession } from '../app/read-run';
 import { mayCancelRun } from '../domain/authority';
 import { decodeCursor, encodeCursor } from '../domain/cursor';
-import { sessionView } from '../domain/session-view';
 import { Caller, MemberGuard } from './principal.guard';
 import { CONTEXT, READ_MODELS } from './tokens';
 
@@ -95,7 +104,7 @@ export class SessionsController {
   }
 
   @Get(':id/cost')
-  async cost(@Caller() principal: Principal, @Param('id') id: string) {
+  async cost(@Caller() principal: Principal, @Param('id') id: string): Promise<CostView> {
     const run = await readRun(this.context.ledger, principal, id);
     const { usage, budgets } = sessionView(run, { task: null, summary: null, agentRevision: 0 });
     return { usage, tool_calls: toolCallsUsed(run), reserved_micro_usd: reserved(run).costMicroUsd, budgets };

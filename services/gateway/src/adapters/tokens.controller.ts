@@ -1,4 +1,4 @@
-import { CreateTokenBody, type Principal, Problem } from '@fluidbox/contracts';
+import { CreateTokenBody, type Principal, Problem, type TokenView } from '@fluidbox/contracts';
 import { generateApiToken } from '@fluidbox/seal';
 import { type ServiceContext, zodPipe } from '@fluidbox/service-kit';
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, UseGuards } from '@nestjs/common';
@@ -22,7 +22,7 @@ export class TokensController {
   }
 
   @Get()
-  async list(@Caller() principal: Principal) {
+  async list(@Caller() principal: Principal): Promise<{ data: TokenView[] }> {
     const tokens = await this.tokens.list(principal.org);
     return {
       data: tokens.map((token) => ({

@@ -1,9 +1,8 @@
 import { type Principal, Problem, type RecordedEvent, runStream, type SessionView } from '@fluidbox/contracts';
 import type { Ledger } from '@fluidbox/event-store';
-import { exists, type RunState, runFold } from '@fluidbox/run-stream';
+import { exists, type RunState, runFold, sessionView } from '@fluidbox/run-stream';
 import { z } from 'zod';
 import { maySeeRun } from '../domain/authority';
-import { sessionView } from '../domain/session-view';
 
 const RunPath = z.uuid();
 

@@ -1,4 +1,4 @@
-import { PermissionRequest, type ToolsCallAnswer, ToolsCallRequest } from '@fluidbox/contracts';
+import { PermissionRequest, type ToolsCallAnswer } from '@fluidbox/contracts';
 import { zodPipe } from '@fluidbox/service-kit';
 import { Body, Controller, HttpCode, Inject, Post, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -44,7 +44,7 @@ export class PermissionController {
 
   @Post('tools/call')
   @HttpCode(200)
-  toolsCall(@TheCaller() caller: Caller, @Body(zodPipe(ToolsCallRequest)) body: PermissionRequest): Promise<ToolsCallAnswer> {
+  toolsCall(@TheCaller() caller: Caller, @Body(zodPipe(PermissionRequest)) body: PermissionRequest): Promise<ToolsCallAnswer> {
     return callTool(this.ports, caller, body);
   }
 }

@@ -1,1 +1,0 @@
-export { sessionView } from '@fluidbox/run-stream';
