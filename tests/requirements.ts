@@ -34,5 +34,3 @@ export const requirements = {
   'API-3': 'a stream resumes after Last-Event-ID and ends with the terminal event',
   'API-4': 'roles: a member sees its own runs only, an approver decides, an admin manages',
 } as const;
-
-export type RequirementId = keyof typeof requirements;

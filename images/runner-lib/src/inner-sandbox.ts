@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
 
 /** Where the outer sandbox mounts things. The contract with its builder is in ../README.md. */
-export const runnerDir = '/opt/runner';
+const runnerDir = '/opt/runner';
 const bundledBubblewrap = '/opt/bwrap';
 /** Tools of the project under work (node, git …) when they are not below the host's /usr; optional. */
 const toolsDir = '/opt/tools';

@@ -9,7 +9,7 @@ export type Judgement = 'final' | 'retry' | 'wrong_audience';
 
 const transientStatuses = new Set([408, 425, 429]);
 
-export function isWrongAudience({ status, body }: Reply): boolean {
+function isWrongAudience({ status, body }: Reply): boolean {
   return (status === 401 || status === 403) && body.includes('wrong_audience');
 }
 

@@ -5,7 +5,7 @@ import { say } from './output';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Conversations of the stand-in: it plays the demo's task and says so to everything else. */
-export const standInScript = path.join(__dirname, '../demo/model.json');
+const standInScript = path.join(__dirname, '../demo/model.json');
 
 /** True when the provider answers: a key, or an upstream of one's own, is set. */
 export const hasProvider = (environment: Environment): boolean =>

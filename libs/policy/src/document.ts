@@ -18,7 +18,7 @@ export type ParsedPolicy =
 
 type Path = readonly (string | number)[];
 
-export const showPath = (path: Path): string =>
+const showPath = (path: Path): string =>
   path.reduce<string>((text, part) => (typeof part === 'number' ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`), '') ||
   '(document)';
 

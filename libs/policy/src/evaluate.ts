@@ -33,7 +33,7 @@ export interface PolicyVerdict {
 /** Total and deterministic: the same policy and call give the same verdict on every machine. */
 export const evaluate = (policy: CompiledPolicy, call: ToolCall): PolicyVerdict => evaluateProjection(policy, gateProjection(call));
 
-export const ruleFor = (policy: CompiledPolicy, projection: GateProjection): CompiledRule | null =>
+const ruleFor = (policy: CompiledPolicy, projection: GateProjection): CompiledRule | null =>
   policy.rules.find((rule) => rule.matchesTool(projection.tool) && rule.matchesArgs(projection.args)) ?? null;
 
 /** The same over a recorded projection: what a backtest replays. */

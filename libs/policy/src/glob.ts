@@ -14,7 +14,7 @@ export interface Glob {
 
 const alternativesMax = 64;
 
-export function expandBraces(pattern: string): string[] {
+function expandBraces(pattern: string): string[] {
   const done: string[] = [];
   const open = [pattern];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

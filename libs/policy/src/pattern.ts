@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 
 /** A linear-time engine: an operator's pattern can be slow to write, never slow to match. Compiled size is bounded, because time is size × text. */
-export const patternInstructionsMax = 2000;
+const patternInstructionsMax = 2000;
 
 /** Dot matches line breaks; `^` and `$` are the ends of the whole text. Throws an Error that says what is wrong. */
 export function compilePattern(source: string): (text: string) => boolean {

@@ -37,7 +37,7 @@ export function scopeKeyOf(projection: GateProjection, parts: readonly PartVerdi
 
 const bounded = (key: string): string | null => (key.length > scopeKeyCharsMax ? null : key);
 
-export function identityOf(command: ShellCommand): string | null {
+function identityOf(command: ShellCommand): string | null {
   if (command.unknown !== undefined || command.egress.length > 0 || command.assignments.some(isSensitiveName)) return null;
   if (command.writes.some((use) => use.certainty !== 'exact')) return null;
   const writes = command.writes.map((use) => `> ${use.path}`);

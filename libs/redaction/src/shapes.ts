@@ -30,7 +30,7 @@ const standalone = [
   String.raw`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)`,
 ];
 // Header, payload and signature (a JWE has two parts more). A checkpoint JWS has this shape too; `redact.ts` lets it stay.
-export const jwtShape = String.raw`(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]+){0,2}`;
+const jwtShape = String.raw`(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]+){0,2}`;
 
 const named = [
   '([?&]sig=)[A-Za-z0-9%+/=_-]{20,}',

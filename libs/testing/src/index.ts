@@ -1,4 +1,3 @@
-export * from './decider';
 export * from './model';
 export * from './nats';
 export { startTestPostgres, type TestDatabase, type TestPostgres, type TestPostgresOptions } from './postgres';

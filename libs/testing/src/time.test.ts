@@ -1,4 +1,3 @@
-import { given } from './decider';
 import { fakeClock, sequentialIds, until } from './time';
 
 describe('until', () => {
@@ -16,21 +15,12 @@ describe('until', () => {
   });
 });
 
-describe('clock, ids and deciders', () => {
+describe('clock and ids', () => {
   it('stand still until they are moved', () => {
     const clock = fakeClock('2026-01-01T00:00:00.000Z');
     expect(clock.now()).toEqual(clock.now());
     expect(clock.advance(1_500).toISOString()).toBe('2026-01-01T00:00:01.500Z');
     const ids = sequentialIds();
     expect([ids.uuid(), ids.uuid()]).toEqual(['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002']);
-  });
-  it('fold anew for every command', () => {
-    const counter = {
-      initial: () => ({ count: 0 }),
-      evolve: (state: { count: number }, step: number) => ({ count: state.count + step }),
-      decide: (state: { count: number }, step: number) => state.count + step,
-    };
-    const world = given(counter, 1, 2);
-    expect([world.when(10).result, world.when(10).result, world.given(4).state.count]).toEqual([13, 13, 7]);
   });
 });

@@ -10,7 +10,7 @@ export const PORTS = Symbol('Ports');
 export const LIFECYCLE = Symbol('Lifecycle');
 
 @Module({})
-export class ApprovalsModule {}
+class ApprovalsModule {}
 
 export function approvalsModule(context: ServiceContext): DynamicModule {
   const ports: Ports = {

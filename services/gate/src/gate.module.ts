@@ -6,7 +6,7 @@ import type { Ports } from './app/ports';
 export const PORTS = Symbol('Ports');
 
 @Module({})
-export class GateModule {}
+class GateModule {}
 
 export const gateModule = (context: ServiceContext): DynamicModule => ({
   module: GateModule,

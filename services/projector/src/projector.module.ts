@@ -26,7 +26,7 @@ export interface Ports {
 const graceMs = 2_000;
 
 @Module({})
-export class ProjectorModule {}
+class ProjectorModule {}
 
 export function projectorModule(context: ServiceContext, config: Config): DynamicModule {
   const { bus, clock, ledger, log, sql, store } = context;

@@ -10,7 +10,7 @@ import type { Config } from './config';
 export const PORTS = Symbol('Ports');
 
 @Module({})
-export class RunSpecsModule {}
+class RunSpecsModule {}
 
 export function runSpecsModule(context: ServiceContext, config: Config): DynamicModule {
   const ports: Ports = {

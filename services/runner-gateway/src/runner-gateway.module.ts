@@ -13,7 +13,7 @@ import { WakeUps } from './app/wake-ups';
 import type { Config } from './config';
 
 @Module({})
-export class RunnerGatewayModule {}
+class RunnerGatewayModule {}
 
 export function runnerGatewayModule(context: ServiceContext, config: Config, paddingMs: number = permissionPaddingMs): DynamicModule {
   const wakeUps = new WakeUps();

@@ -14,7 +14,7 @@ export const PORTS = Symbol('Ports');
 export const LIFECYCLE = Symbol('Lifecycle');
 
 @Module({})
-export class RunsModule {}
+class RunsModule {}
 
 export function runsModule(context: ServiceContext, config: Config): DynamicModule {
   const now = (): number => context.clock.now().getTime();

@@ -19,11 +19,11 @@ import { Slots } from './domain/slots';
 export const LIFECYCLE = Symbol('Lifecycle');
 
 @Module({})
-export class SchedulerModule {}
+class SchedulerModule {}
 
 const gitTimeoutMs = 10 * 60_000;
 /** The built file, also when this service itself is run from its source. */
-export const builtSupervisor = path.join(__dirname, '../dist/supervisor/main.js');
+const builtSupervisor = path.join(__dirname, '../dist/supervisor/main.js');
 
 export function schedulerModule(context: ServiceContext, config: Config, supervisorScript = builtSupervisor): DynamicModule {
   const firstUid = process.getuid?.() === 0 ? firstSandboxUid() : null;

@@ -20,7 +20,7 @@ export interface EscapeReport {
   readonly events: readonly EventView[];
 }
 
-export const insideDir = path.join(__dirname, 'inside');
+const insideDir = path.join(__dirname, 'inside');
 const task = 'Run the attempts of this folder.';
 const command = 'node escape/main.mjs';
 

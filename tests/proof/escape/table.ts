@@ -17,7 +17,7 @@ export function escapeTable(rows: readonly EscapeRow[]): string {
 
 const count = (rows: readonly EscapeRow[], result: EscapeRow['result']): number => rows.filter((row) => row.result === result).length;
 
-export function summaryLine(rows: readonly EscapeRow[]): string {
+function summaryLine(rows: readonly EscapeRow[]): string {
   const must = count(rows, 'works') + rows.filter((row) => row.name.startsWith('must work') && row.result !== 'works').length;
   const tried = rows.filter((row) => !row.name.startsWith('must work'));
   const parts = [`${count(tried, 'blocked')} blocked`, `${count(tried, 'through')} through`, `${count(tried, 'not tried')} not tried`];

@@ -21,9 +21,9 @@ export interface RunOptions {
 }
 
 /** `-` reads the task from standard input. */
-export const taskText = (task: string): string => (task === '-' ? fs.readFileSync(0, 'utf8') : task);
+const taskText = (task: string): string => (task === '-' ? fs.readFileSync(0, 'utf8') : task);
 
-export function workspaceOf(options: { repo?: string; git?: string; ref?: string }): WorkspaceInput | undefined {
+function workspaceOf(options: { repo?: string; git?: string; ref?: string }): WorkspaceInput | undefined {
   if (options.repo !== undefined) return { kind: 'local_copy', path: path.resolve(options.repo) };
   if (options.git === undefined) return undefined;
   const sha = options.ref !== undefined && /^[0-9a-f]{40}$/.test(options.ref);

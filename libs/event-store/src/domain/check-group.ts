@@ -4,7 +4,7 @@ import type { AppendGroup } from '../api';
 
 export const ledgerBytesMax = 64 * 1024;
 export const contentBytesMax = 4 * 1024 * 1024;
-export const groupEventsMax = 512;
+const groupEventsMax = 512;
 
 /** What no correct caller sends. Checked before the queue, so that one wrong group never spoils the batch of others. */
 export function checkGroup(group: AppendGroup): void {

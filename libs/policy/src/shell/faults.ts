@@ -3,7 +3,7 @@ import { forEachChild, type ParsedScript, parse, type SyntaxNode } from 'unbash'
 import { unsafeArithmetic } from './arithmetic';
 
 /** Sizes, never time, so that a verdict is the same on every machine. 64 KiB of nesting costs the parser 2 s, these caps 20 ms. */
-export const shellCaps = { bytes: 16 * 1024, openings: 64, nodes: 4096 } as const;
+const shellCaps = { bytes: 16 * 1024, openings: 64, nodes: 4096 } as const;
 
 const openings = /\$\(|`|[<>]\(|[({]/g;
 

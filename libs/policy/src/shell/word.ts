@@ -14,7 +14,6 @@ export interface Word {
   readonly splits?: true;
 }
 
-export const literal = (value: string): Word => ({ text: value, value });
 /** What redaction writes in place of a secret. What carries it was something else when it ran, so nothing may be allowed by it. */
 export const hasRedactionMark = (text: string): boolean => text.includes('‹redacted');
 

@@ -79,7 +79,7 @@ export const assistantTurns = (request: MessagesRequest): number =>
 
 const textOf = (content: unknown): string => (typeof content === 'string' ? content : JSON.stringify(content ?? ''));
 
-export function lastToolResults(request: MessagesRequest): { text: string; isError: boolean }[] {
+function lastToolResults(request: MessagesRequest): { text: string; isError: boolean }[] {
   const content = request.messages.findLast((message) => message.role === 'user')?.content;
   if (content === undefined || typeof content === 'string') return [];
   return content

@@ -12,7 +12,10 @@ const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 export const osRelease = () =>
   Object.fromEntries([...(readText('/etc/os-release') ?? '').matchAll(/^(\w+)="?([^"\n]*)"?$/gm)].map(([, key, value]) => [key, value]));
 
-/** The mirror this system itself uses, so that whatever route it has to Debian is the route we take. */
+/**
+ * The mirror this system itself uses, so that whatever route it has to Debian is the route we take.
+ * @public a test asks it in a process of its own
+ */
 export function systemMirror(sourcesDir = '/etc/apt') {
   const parts = path.join(sourcesDir, 'sources.list.d');
   const files = [

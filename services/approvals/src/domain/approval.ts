@@ -42,7 +42,7 @@ interface Found {
   readonly approval: ApprovalState;
 }
 
-export function findApproval(run: RunState, approvalId: string): Found | null {
+function findApproval(run: RunState, approvalId: string): Found | null {
   for (const call of run.calls.values()) {
     if (call.approval?.approvalId === approvalId) return { call, approval: call.approval };
   }

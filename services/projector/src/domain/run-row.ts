@@ -1,5 +1,5 @@
 import { type RecordedEvent, type SessionView, type TimelineEvent, terminalStatuses } from '@fluidbox/contracts';
-import { evolveRun, initialRun, isTerminal, type RunState, sessionView } from '@fluidbox/run-stream';
+import { evolveRun, initialRun, type RunState, sessionView } from '@fluidbox/run-stream';
 
 /** What the list of runs shows: the shared fold and the two things it does not carry. */
 export interface RunPicture {
@@ -32,8 +32,6 @@ export const runPicture = {
     return next;
   },
 };
-
-export const hasEnded = (picture: RunPicture): boolean => isTerminal(picture.run);
 
 /** Null for a stream that has no beginning: there is nothing to list. */
 export function runRow(picture: RunPicture, org: string): RunRow | null {

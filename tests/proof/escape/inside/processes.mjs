@@ -26,7 +26,7 @@ function ownChain() {
 }
 
 /** Every process that is neither this command nor what started it inside its own sandbox. */
-export function foreignProcesses() {
+function foreignProcesses() {
   const chain = ownChain();
   const descends = (pid) => {
     for (let at = pid; at > 1; at = parentOf(at)) if (at === process.pid) return true;

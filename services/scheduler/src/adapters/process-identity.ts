@@ -1,1 +1,0 @@
-export { identify, isAlive, type ProcessIdentity } from '@fluidbox/tooling/identity';
