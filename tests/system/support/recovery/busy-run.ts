@@ -7,7 +7,7 @@ import { faultsOfRun, workOf } from './check-run';
 import { watchSandboxes } from './processes-of-run';
 
 /** Allows echo, asks for cp: a run has one call of each kind that matters here. */
-export const busyPolicy = `
+const busyPolicy = `
 name: busy
 defaults: { tool_action: deny }
 approvals: { default_ttl_secs: 300 }
@@ -29,7 +29,7 @@ const turns: readonly ModelStep[] = [
   { text: 'Done.', eventDelayMs },
 ];
 /** What a run that completed has left behind: each command ran exactly once. */
-export const busyWork = { 'copy.txt': ['first'], 'notes.txt': ['first', 'second'] };
+const busyWork = { 'copy.txt': ['first'], 'notes.txt': ['first', 'second'] };
 
 export const busyScript = (request: MessagesRequest): ModelStep => {
   const turn = request.messages.filter(({ role }) => role === 'assistant').length;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type EventView, terminalStatuses } from '@fluidbox/contracts';
-import { verifyChain } from '@fluidbox/event-store';
+import { type ChainedEvent, verifyChain } from '@fluidbox/event-store';
 import { until } from '@fluidbox/testing';
 import { Client } from 'pg';
 import { addedLines } from '../diff';
@@ -14,7 +14,7 @@ const twice = (list: readonly string[]): string[] => list.filter((each, index) =
 const missing = (from: readonly string[], others: readonly string[]): string[] => from.filter((each) => !others.includes(each));
 
 /** The run's rows as the database's owner sees them: stored text and hash. */
-async function storedChain(stack: SystemStack, runId: string): Promise<{ seq: number; hash: string; body: string }[]> {
+async function storedChain(stack: SystemStack, runId: string): Promise<ChainedEvent[]> {
   const password = readFileSync(path.join(stack.home, 'postgres/superuser-password'), 'utf8');
   const client = new Client({ connectionString: `postgres://postgres:${password}@${stack.up.database_host}/fluidbox` });
   await client.connect();
@@ -28,7 +28,8 @@ async function storedChain(stack: SystemStack, runId: string): Promise<{ seq: nu
   }
 }
 
-function* faultsOfEvents(events: readonly EventView[]): Generator<string> {
+/** What is wrong with the timeline of a run that is over, whatever happened to it. */
+export function* faultsOfEvents(events: readonly EventView[]): Generator<string> {
   const gap = events.findIndex(({ seq }, index) => seq !== index + 1);
   if (gap !== -1) yield `event ${gap + 1} is missing or doubled`;
 
@@ -60,6 +61,12 @@ function* faultsOfEvents(events: readonly EventView[]): Generator<string> {
   if (events.at(-1)?.data.cost_micro_usd !== cost) yield 'the cost of the result is not what was settled';
 }
 
+export function* faultsOfChain(chain: readonly ChainedEvent[], events: readonly EventView[]): Generator<string> {
+  const check = verifyChain(chain);
+  if (!check.ok) yield `the chain breaks at ${check.seq} (${check.reason})`;
+  if (chain.at(-1)?.hash !== events.at(-1)?.hash || chain.length !== events.length) yield 'the API shows another head than the store';
+}
+
 /** Everything that must hold of a run that is over, whatever was killed meanwhile. Answers what does not, in words. */
 export async function faultsOfRun(
   stack: SystemStack,
@@ -67,12 +74,7 @@ export async function faultsOfRun(
   events: readonly EventView[],
   mostSandboxes: number,
 ): Promise<string[]> {
-  const faults = [...faultsOfEvents(events)];
-  const chain = await storedChain(stack, runId);
-  const check = verifyChain(chain);
-  if (!check.ok) faults.push(`the chain breaks at ${check.seq} (${check.reason})`);
-  if (chain.at(-1)?.hash !== events.at(-1)?.hash || chain.length !== events.length)
-    faults.push('the API shows another head than the store');
+  const faults = [...faultsOfEvents(events), ...faultsOfChain(await storedChain(stack, runId), events)];
   if (mostSandboxes > 1) faults.push(`${mostSandboxes} sandboxes lived at once`);
   const outcome = events.at(-1)?.data.outcome;
   const shown = await until(
