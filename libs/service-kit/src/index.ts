@@ -4,6 +4,7 @@ export { ConfigError, parseConfig } from './config';
 export { createLogger } from './logger';
 export { ProblemFilter, problemOf } from './problem-filter';
 export { runMain } from './run-main';
+export { sqlOf } from './sql';
 export { startService } from './start-service';
 export { mentions, StreamLoop, type StreamLoopPorts } from './stream-loop';
 export { subscribe, zodPipe } from './subscribe';

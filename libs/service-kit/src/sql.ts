@@ -29,6 +29,7 @@ const clientOf = (client: pg.Pool | pg.PoolClient): SqlClient => ({
   },
 });
 
+/** The pool as use cases see it: queries, and transactions that are rolled back when their work throws. */
 export function sqlOf(pool: pg.Pool): SqlPool {
   return {
     ...clientOf(pool),

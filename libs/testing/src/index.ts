@@ -1,3 +1,4 @@
+export * from './created-run';
 export * from './model';
 export * from './nats';
 export { startTestPostgres, type TestDatabase, type TestPostgres, type TestPostgresOptions } from './postgres';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { approvalIdOf, type EventDraft, runStream, type ServiceName, streamNameOf } from '@fluidbox/contracts';
-import { createKekKeyring, createLedger, createPostgresStore, type SqlClient, startFollower, testServiceUrl } from '@fluidbox/event-store';
+import { createKekKeyring, createLedger, createPostgresStore, startFollower, testServiceUrl } from '@fluidbox/event-store';
 import { runFold } from '@fluidbox/run-stream';
 import { kekFromBytes } from '@fluidbox/seal';
-import { StreamLoop } from '@fluidbox/service-kit';
-import { startTestPostgres, type TestPostgres } from '@fluidbox/testing';
+import { type SqlPool, StreamLoop, sqlOf } from '@fluidbox/service-kit';
+import { createdRun, startTestPostgres, type TestPostgres } from '@fluidbox/testing';
 import pg from 'pg';
 import { attendRun } from '../app/attend-run';
 import { lifecycle } from '../app/lifecycle';
@@ -21,16 +21,12 @@ describe('approvals after a restart (H-AP-02), on Postgres', () => {
   let postgres: TestPostgres;
   let pool: pg.Pool;
   let url: string;
-  const sql: SqlClient = {
-    async query<Row extends object>(text: string, values: readonly unknown[] = []) {
-      const { rows, rowCount } = await pool.query<Row & pg.QueryResultRow>(text, [...values]);
-      return { rows, rowCount: rowCount ?? 0 };
-    },
-  };
+  let sql: SqlPool;
   beforeAll(async () => {
     postgres = await startTestPostgres();
     url = testServiceUrl((await postgres.createDatabase({ migrated: true })).url, 'approvals');
     pool = new pg.Pool({ connectionString: url, max: 4 });
+    sql = sqlOf(pool);
   });
   afterAll(async () => {
     await pool.end();
@@ -94,26 +90,7 @@ describe('approvals after a restart (H-AP-02), on Postgres', () => {
       createKeys: created,
       result: undefined,
       events: [
-        draft(
-          'session.created',
-          {
-            run_id: runId,
-            agent: 'fixer',
-            agent_revision: 1,
-            harness: 'scripted',
-            model: 'none',
-            policy: 'default',
-            policy_version: 1,
-            spec_digest: digest,
-            request_digest: digest,
-            autonomy: 'supervised',
-            trust_tier: 'trusted',
-            workspace_kind: 'scratch',
-            invoked_by: 'ada',
-            budgets: { max_wall_clock_secs: 600, max_tokens: null, max_cost_micro_usd: null, max_tool_calls: null },
-          },
-          { task: 't', system_prompt: null },
-        ),
+        draft('session.created', createdRun(runId), { task: 't', system_prompt: null }),
         draft('session.status_changed', { from: 'created', to: 'running', reason: 'sandbox_started' }),
       ],
     }));

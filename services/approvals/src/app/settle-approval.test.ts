@@ -11,7 +11,7 @@ import {
 import { createKekKeyring, createLedger, createMemoryStore } from '@fluidbox/event-store';
 import { runFold } from '@fluidbox/run-stream';
 import { kekFromBytes } from '@fluidbox/seal';
-import { fakeClock, sequentialIds } from '@fluidbox/testing';
+import { createdRun, fakeClock, sequentialIds } from '@fluidbox/testing';
 import { attendRun } from './attend-run';
 import type { Ports } from './ports';
 import { settleApproval } from './settle-approval';
@@ -42,26 +42,7 @@ async function world() {
     createKeys: created,
     result: undefined,
     events: [
-      draft(
-        'session.created',
-        {
-          run_id: runId,
-          agent: 'fixer',
-          agent_revision: 1,
-          harness: 'scripted',
-          model: 'none',
-          policy: 'default',
-          policy_version: 1,
-          spec_digest: digest,
-          request_digest: digest,
-          autonomy: 'supervised',
-          trust_tier: 'trusted',
-          workspace_kind: 'scratch',
-          invoked_by: 'ada',
-          budgets: { max_wall_clock_secs: 600, max_tokens: null, max_cost_micro_usd: null, max_tool_calls: null },
-        },
-        { task: 't', system_prompt: null },
-      ),
+      draft('session.created', createdRun(runId), { task: 't', system_prompt: null }),
       draft('session.status_changed', { from: 'created', to: 'running', reason: 'sandbox_started' }),
     ],
   }));

@@ -1,6 +1,6 @@
 import { DecideApprovalBody, type EventDraft, type EventType, eventTypes, Problem, runStream } from '@fluidbox/contracts';
 import { evolveRun, initialRun, type RunState } from '@fluidbox/run-stream';
-import { recorded } from '@fluidbox/testing';
+import { createdRun, recorded } from '@fluidbox/testing';
 import fc from 'fast-check';
 import { decideApproval, nextExpiry, settleOverdue } from './approval';
 
@@ -12,22 +12,7 @@ const t0 = Date.parse('2026-01-01T00:00:00.000Z');
 const approvalId = `apr_${runId}_toolu_1`;
 const draft = (type: string, data: Record<string, unknown>) => ({ type, actor: 'service:gate', data }) as unknown as EventDraft;
 
-const created = draft('session.created', {
-  run_id: runId,
-  agent: 'fixer',
-  agent_revision: 1,
-  harness: 'scripted',
-  model: 'none',
-  policy: 'default',
-  policy_version: 1,
-  spec_digest: digest,
-  request_digest: digest,
-  autonomy: 'supervised',
-  trust_tier: 'trusted',
-  workspace_kind: 'scratch',
-  invoked_by: 'ada',
-  budgets: { max_wall_clock_secs: 600, max_tokens: null, max_cost_micro_usd: null, max_tool_calls: null },
-});
+const created = draft('session.created', createdRun(runId));
 const status = (from: string, to: string, more = {}) => draft('session.status_changed', { from, to, reason: 'runner_result', ...more });
 const asked = (more: Record<string, unknown> = {}) => [
   created,

@@ -2,6 +2,7 @@ import { type EventDraft, type RunId, RunSpec, runStream, streamNameOf } from '@
 import type { Ledger } from '@fluidbox/event-store';
 import { parsePolicy } from '@fluidbox/policy';
 import { runFold } from '@fluidbox/run-stream';
+import { createdRun } from '@fluidbox/testing';
 
 const digest = `sha256:${'a'.repeat(64)}`;
 const draft = (type: string, data: Record<string, unknown>, content?: unknown) =>
@@ -60,26 +61,7 @@ export async function startRun(
     setGeneration: 1,
     result: undefined,
     events: [
-      draft(
-        'session.created',
-        {
-          run_id: runId,
-          agent: 'fixer',
-          agent_revision: 1,
-          harness: 'scripted',
-          model: 'none',
-          policy: 'test',
-          policy_version: 1,
-          spec_digest: specDigest,
-          request_digest: digest,
-          autonomy: 'supervised',
-          trust_tier: 'trusted',
-          workspace_kind: 'scratch',
-          invoked_by: 'ada',
-          budgets,
-        },
-        { task: 't', system_prompt: null },
-      ),
+      draft('session.created', createdRun(runId, { policy: 'test', spec_digest: specDigest, budgets }), { task: 't', system_prompt: null }),
       draft('lease.granted', { generation: 1, valid_until: new Date(now + 900_000).toISOString() }),
       draft('session.status_changed', {
         from: 'initializing',

@@ -9,7 +9,7 @@ import {
 } from '@fluidbox/contracts';
 import { compilePolicy, gateProjection } from '@fluidbox/policy';
 import { evolveRun, initialRun, type RunState } from '@fluidbox/run-stream';
-import { recorded } from '@fluidbox/testing';
+import { createdRun, recorded } from '@fluidbox/testing';
 import fc from 'fast-check';
 import { type Decided, decidePermission, refusalsRecordedMax } from './permission';
 import type { FrozenRules } from './rules';
@@ -21,22 +21,14 @@ const at = Date.parse('2026-01-01T00:00:00.000Z');
 const draft = (type: string, data: Record<string, unknown>) => ({ type, actor: 'service:runs', data }) as unknown as EventDraft;
 
 const created = (budgets: Record<string, unknown> = {}) =>
-  draft('session.created', {
-    run_id: runId,
-    agent: 'fixer',
-    agent_revision: 1,
-    harness: 'scripted',
-    model: 'none',
-    policy: 'default',
-    policy_version: 1,
-    spec_digest: digestOf(1),
-    request_digest: digestOf(2),
-    autonomy: 'supervised',
-    trust_tier: 'trusted',
-    workspace_kind: 'scratch',
-    invoked_by: 'ada',
-    budgets: { max_wall_clock_secs: 600, max_tokens: null, max_cost_micro_usd: null, max_tool_calls: 10, ...budgets },
-  });
+  draft(
+    'session.created',
+    createdRun(runId, {
+      spec_digest: digestOf(1),
+      request_digest: digestOf(2),
+      budgets: { max_wall_clock_secs: 600, max_tokens: null, max_cost_micro_usd: null, max_tool_calls: 10, ...budgets },
+    }),
+  );
 const lease = (generation = 1, seconds = 900) =>
   draft('lease.granted', { generation, valid_until: new Date(at + seconds * 1000).toISOString() });
 const status = (from: string, to: string, more = {}) => draft('session.status_changed', { from, to, reason: 'sandbox_started', ...more });

@@ -1,5 +1,6 @@
 import type { EventData, EventType, RecordedEvent } from '@fluidbox/contracts';
 import { evolveRun, initialRun, type RunState } from '@fluidbox/run-stream';
+import { createdRun } from '@fluidbox/testing';
 
 const runId = '0198c0de-0000-7000-8000-000000000001';
 export const now = Date.parse('2026-11-29T20:00:00.000Z');
@@ -9,22 +10,12 @@ export type Given = { [T in EventType]: readonly [T, EventData<T>] }[EventType];
 
 export const created = (budgets: Partial<EventData<'session.created'>['budgets']> = {}): Given => [
   'session.created',
-  {
-    run_id: runId,
-    agent: 'fixer',
-    agent_revision: 1,
+  createdRun(runId, {
     harness: 'claude-agent-sdk',
     model: 'claude-haiku-4-5',
-    policy: 'default',
-    policy_version: 1,
-    spec_digest: digest,
-    request_digest: digest,
-    autonomy: 'supervised',
-    trust_tier: 'trusted',
-    workspace_kind: 'scratch',
     invoked_by: 'admin',
     budgets: { max_wall_clock_secs: 1_800, max_tokens: 100_000, max_cost_micro_usd: 1_000_000, max_tool_calls: 100, ...budgets },
-  },
+  }),
 ];
 export const lease: Given = ['lease.granted', { generation: 1, valid_until: '2026-11-29T20:15:00.000Z' }];
 export const running: Given = [

@@ -6,7 +6,7 @@ import { type EventDraft, type EventType, RunSpec, runStream, type ServiceName }
 import { createKekKeyring, createLedger, createMemoryStore, type Ledger } from '@fluidbox/event-store';
 import { runFold } from '@fluidbox/run-stream';
 import { createRunTokenVerifier, generateSigningKey, kekFromBytes, signRunToken } from '@fluidbox/seal';
-import { fakeClock, sequentialIds } from '@fluidbox/testing';
+import { createdRun, fakeClock, sequentialIds } from '@fluidbox/testing';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { specReader } from '../adapters/run-specs';
@@ -120,22 +120,13 @@ export async function startFacade(
     events: [
       draft(
         'session.created',
-        {
-          run_id: runId,
-          agent: 'fixer',
-          agent_revision: 1,
+        createdRun(runId, {
           harness: spec.harness.id,
           model: spec.model,
-          policy: 'default',
-          policy_version: 1,
           spec_digest: specDigest,
-          request_digest: digest,
-          autonomy: 'supervised',
-          trust_tier: 'trusted',
           budgets: spec.budgets,
-          workspace_kind: 'scratch',
           invoked_by: 'admin',
-        },
+        }),
         { task: 't', system_prompt: null },
       ),
     ],

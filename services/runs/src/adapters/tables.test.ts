@@ -1,48 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import { type EventDraft, runStream } from '@fluidbox/contracts';
-import { createKekKeyring, createLedger, createPostgresStore, type SqlClient, startFollower, testServiceUrl } from '@fluidbox/event-store';
+import { createKekKeyring, createLedger, createPostgresStore, startFollower, testServiceUrl } from '@fluidbox/event-store';
 import { runFold } from '@fluidbox/run-stream';
 import { kekFromBytes } from '@fluidbox/seal';
-import { startTestPostgres, type TestPostgres, until } from '@fluidbox/testing';
+import { type SqlPool, sqlOf } from '@fluidbox/service-kit';
+import { createdRun, startTestPostgres, type TestPostgres, until } from '@fluidbox/testing';
 import pg from 'pg';
 import { heartbeatTable } from './heartbeat-table';
 import { openRuns, openRunsFollower } from './open-runs';
 
-const digest = `sha256:${'a'.repeat(64)}`;
 const [one, two] = ['0198b3a0-0000-7000-8000-000000000001', '0198b3a0-0000-7000-8000-000000000002'];
 const draft = (type: string, data: Record<string, unknown>) => ({ type, actor: 'service:runs', data }) as unknown as EventDraft;
-const created = (runId: string) =>
-  draft('session.created', {
-    run_id: runId,
-    agent: 'fixer',
-    agent_revision: 1,
-    harness: 'scripted',
-    model: 'none',
-    policy: 'default',
-    policy_version: 1,
-    spec_digest: digest,
-    request_digest: digest,
-    autonomy: 'supervised',
-    trust_tier: 'trusted',
-    workspace_kind: 'scratch',
-    invoked_by: 'ada',
-    budgets: { max_wall_clock_secs: 600, max_tokens: null, max_cost_micro_usd: null, max_tool_calls: null },
-  });
+const created = (runId: string) => draft('session.created', createdRun(runId));
 
 describe('tables of runs, as its own database role', () => {
   let postgres: TestPostgres;
   let pool: pg.Pool;
   let url: string;
-  const sql: SqlClient = {
-    async query<Row extends object>(text: string, values: readonly unknown[] = []) {
-      const { rows, rowCount } = await pool.query<Row & pg.QueryResultRow>(text, [...values]);
-      return { rows, rowCount: rowCount ?? 0 };
-    },
-  };
+  let sql: SqlPool;
   beforeAll(async () => {
     postgres = await startTestPostgres();
     url = testServiceUrl((await postgres.createDatabase({ migrated: true })).url, 'runs');
     pool = new pg.Pool({ connectionString: url, max: 4 });
+    sql = sqlOf(pool);
   });
   afterAll(async () => {
     await pool.end();

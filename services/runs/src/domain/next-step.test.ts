@@ -1,6 +1,6 @@
 import { type EventDraft, type EventType, eventTypes, runStatuses, runStream } from '@fluidbox/contracts';
 import { evolveRun, initialRun, isTerminal, type RunState } from '@fluidbox/run-stream';
-import { recorded } from '@fluidbox/testing';
+import { createdRun, recorded } from '@fluidbox/testing';
 import fc from 'fast-check';
 import { limits } from './limits';
 import { nextStep, type Watch } from './next-step';
@@ -18,22 +18,11 @@ const event = {
   created: (wallClockSecs: number | null = 600) => ({
     type: 'session.created' as const,
     actor: 'principal:ada',
-    data: {
-      run_id: runId,
-      agent: 'fixer',
-      agent_revision: 1,
+    data: createdRun(runId, {
       harness: 'claude-agent-sdk',
       model: 'claude-haiku-4-5',
-      policy: 'default',
-      policy_version: 1,
-      spec_digest: digest,
-      request_digest: digest,
-      autonomy: 'supervised' as const,
-      trust_tier: 'trusted' as const,
-      workspace_kind: 'scratch',
-      invoked_by: 'ada',
       budgets: { max_wall_clock_secs: wallClockSecs, max_tokens: 1_000, max_cost_micro_usd: 1_000, max_tool_calls: 10 },
-    },
+    }),
   }),
   status: (from: string, to: string, more: Record<string, unknown> = {}) =>
     ({ type: 'session.status_changed', actor: 'service:runs', data: { from, to, reason: 'launched', ...more } }) as EventDraft,

@@ -1,28 +1,12 @@
 import { type EventDraft, Problem, runStream } from '@fluidbox/contracts';
 import { evolveRun, initialRun, type RunState } from '@fluidbox/run-stream';
-import { recorded } from '@fluidbox/testing';
+import { createdRun, recorded } from '@fluidbox/testing';
 import { type Decided, decideCancel, decideCreate, decideLaunch, decideRenew, decideResult, refuseReport } from './run';
 
 const runId = '0198b3a0-0000-7000-8000-000000000002';
-const digest = `sha256:${'a'.repeat(64)}`;
 const t0 = Date.parse('2026-01-01T00:00:00.000Z');
 const draft = (type: string, data: Record<string, unknown>) => ({ type, actor: 'service:runs', data }) as unknown as EventDraft;
-const created = draft('session.created', {
-  run_id: runId,
-  agent: 'fixer',
-  agent_revision: 1,
-  harness: 'scripted',
-  model: 'none',
-  policy: 'default',
-  policy_version: 1,
-  spec_digest: digest,
-  request_digest: digest,
-  autonomy: 'supervised',
-  trust_tier: 'trusted',
-  workspace_kind: 'scratch',
-  invoked_by: 'ada',
-  budgets: { max_wall_clock_secs: 600, max_tokens: null, max_cost_micro_usd: null, max_tool_calls: null },
-});
+const created = draft('session.created', createdRun(runId));
 const provisioning = [
   created,
   draft('session.status_changed', { from: 'created', to: 'provisioning', reason: 'launched' }),

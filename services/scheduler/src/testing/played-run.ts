@@ -16,6 +16,7 @@ import {
 import { createKekKeyring, createLedger, createMemoryStore, type EventStore, type Ledger } from '@fluidbox/event-store';
 import { isTerminal, type RunState, runFold } from '@fluidbox/run-stream';
 import { type GrantedKeyring, grantedKeyring, kekFromBytes } from '@fluidbox/seal';
+import { createdRun } from '@fluidbox/testing';
 
 const org = 'default';
 const digest = `sha256:${'a'.repeat(64)}`;
@@ -67,22 +68,7 @@ export class PlayedRuns {
     const created: EventDraft = {
       type: 'session.created',
       actor,
-      data: {
-        run_id: stream.id,
-        agent: 'fixer',
-        agent_revision: 1,
-        harness: id,
-        model: 'none',
-        policy: 'default',
-        policy_version: 1,
-        spec_digest: specDigest,
-        request_digest: digest,
-        autonomy: 'supervised',
-        trust_tier: 'trusted',
-        budgets,
-        workspace_kind: options.workspace.kind,
-        invoked_by: 'ada',
-      },
+      data: createdRun(stream.id, { harness: id, spec_digest: specDigest, budgets, workspace_kind: options.workspace.kind }),
       content: { task: options.task, system_prompt: null },
     };
     await this.#runs.decide(runFold, stream, () => ({
