@@ -342,6 +342,33 @@ describe('the bus over NATS', () => {
       expect(asked).toBe(1);
     });
 
+    it('lets only the owner of the streams configure them: a stream can capture and republish any subject', async () => {
+      await busOf('projector');
+      const ask = async (user: string, requests: readonly (readonly [api: string, body: object])[]) => {
+        const connection = await connect({ servers: nats.url, user, pass: 'pw', inboxPrefix: `_INBOX_${user}` });
+        const answers = await Promise.all(
+          requests.map(([api, body]) =>
+            connection.request(`$JS.API.${api}`, JSON.stringify(body), { timeout: 500 }).then(
+              (reply) => (reply.json<{ error?: unknown }>().error === undefined ? 'done' : 'refused'),
+              () => 'no answer',
+            ),
+          ),
+        );
+        await connection.close();
+        return answers;
+      };
+      for (const service of serviceNames.filter((name) => name !== 'projector')) {
+        const answers = await ask(service, [
+          ['STREAM.UPDATE.LOG', { name: 'LOG', subjects: ['fb.log.>', '_INBOX_scheduler.>'] }],
+          ['STREAM.CREATE.LOG', { name: 'LOG', subjects: ['fb.cmd.>'] }],
+          ['STREAM.UPDATE.WITNESS', { name: 'WITNESS', subjects: ['fb.cmd.>'] }],
+          [`CONSUMER.CREATE.LOG.${service}`, { stream_name: 'LOG', config: { name: service, deliver_subject: 'fb.cmd.gate.x' } }],
+        ]);
+        expect({ service, answers }).toEqual({ service, answers: Array(4).fill('no answer') });
+      }
+      expect(await ask('projector', [['STREAM.INFO.LOG', {}]])).toEqual(['done']);
+    });
+
     it('lets no service answer for another', async () => {
       const approvals = await busOf('approvals');
       approvals.respond(RequestPermission, async () => ({ status: 'decided', answer: { decision: 'allow' } }));

@@ -22,11 +22,15 @@ const log = {
 /** Kept as long as there is room: what was witnessed must not be deleted or rewritten by a service. */
 const witness = { name: witnessStreamName, subjects: ['fb.witness.>'], max_bytes: 64 * mebibytes, deny_delete: true, deny_purge: true };
 
-/** Creates LOG, and WITNESS where the service publishes heads. An operator may raise sizes and replicas: only subjects and age are set again. */
+/**
+ * Creates LOG and WITNESS, where the service owns them; the others work without. An operator may raise sizes and replicas: only subjects and age
+ * are set again.
+ */
 export async function ensureStreams(connection: NatsConnection, entry: CallMapEntry): Promise<void> {
+  if (entry.republishes !== true) return;
   const manager = await jetstreamManager(connection);
   await ensureStream(manager, log);
-  if (entry.republishes === true) await ensureStream(manager, witness);
+  await ensureStream(manager, witness);
 }
 
 async function ensureStream(manager: JetStreamManager, config: typeof log | typeof witness): Promise<void> {
@@ -38,7 +42,7 @@ async function ensureStream(manager: JetStreamManager, config: typeof log | type
     await manager.streams.update(config.name, { subjects: config.subjects, max_age: age });
   } catch (error) {
     if (!(error instanceof JetStreamApiError) || error.status !== 404) throw error;
-    // Several services create it at the same moment; with one configuration for all, that is no conflict.
+    // Several processes create it at the same moment; with one configuration for all, that is no conflict.
     await manager.streams.add({ ...fixed, ...config });
   }
 }
