@@ -47,7 +47,7 @@ export type UpFile = z.infer<typeof UpFile>;
 export const environmentVariables = {
   FLUIDBOX_SECRETS_FILE: 'every service run alone: path of its secrets file',
   FLUIDBOX_SECRETS_DIR: 'all-in-one: folder with <service>.json for each',
-  FLUIDBOX_HOME: 'folder for data (default: .fluidbox)',
+  FLUIDBOX_HOME: 'deployment, scheduler: folder for data (default: .fluidbox)',
   FLUIDBOX_DEPLOYMENT_ID: 'scheduler: names this deployment; only its own sandboxes are adopted or ended',
   FLUIDBOX_KEK_FILE: 'runs, run-specs, gate, approvals, gateway, llm-facade: the 32-byte key-encryption key, hex',
   FLUIDBOX_TOKEN_KEY_FILE: 'runs: Ed25519 private key (PEM) that signs run tokens',
@@ -57,7 +57,7 @@ export const environmentVariables = {
   FLUIDBOX_PUBLIC_PORT: 'gateway: public listener (default 8787; 0 = any free port)',
   FLUIDBOX_CONTROL_PORT: 'runner-gateway: internal listener (default 8788; 0 = any free port)',
   FLUIDBOX_LLM_PORT: 'llm-facade: internal listener (default 8789; 0 = any free port)',
-  FLUIDBOX_BIND_ADDRESS: 'listeners: address (default 127.0.0.1)',
+  FLUIDBOX_BIND_ADDRESS: 'gateway, runner-gateway, llm-facade: address of the listener (default 127.0.0.1)',
   FLUIDBOX_UP_FILE: 'scheduler: up.json, which sandbox supervisors read for the control and llm URLs at each connection',
   FLUIDBOX_BLOBS_DIR: 'scheduler, runner-gateway, gateway: folder of sealed archives and artifacts',
   FLUIDBOX_IMAGES_DIR: 'run-specs, scheduler: folder of runner images (default: images/ of this checkout)',
