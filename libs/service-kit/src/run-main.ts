@@ -1,5 +1,6 @@
 import type { ServiceReady } from '@fluidbox/contracts';
 import type { Environment, ServiceDefinition } from './api';
+import { ConfigError } from './config';
 import { startService } from './start-service';
 
 const stopMs = 12_000;
@@ -34,5 +35,5 @@ export async function runMain<C>(definition: ServiceDefinition<C>, environment: 
 /** A person reads the first line; the stack is for bugs, not for a wrong setting. */
 const messageOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
-  return error.constructor.name === 'ConfigError' || error.stack === undefined ? error.message : error.stack;
+  return error instanceof ConfigError || error.stack === undefined ? error.message : error.stack;
 };

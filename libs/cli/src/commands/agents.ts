@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import type { ApiClient } from '../api/client';
 import { exitCodes } from '../exit-codes';
-import { type Output, table } from './output';
+import { type Output, table } from '../output';
 
 export async function createAgentCommand(
   api: ApiClient,

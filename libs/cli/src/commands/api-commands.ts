@@ -5,11 +5,10 @@ import { withApi } from '../api/connect';
 import { exitCodeOfError } from '../exit-codes';
 import { CommandFailure } from '../failure';
 import { withLocalStack } from '../local-stack';
-import { paintFor } from '../paint';
+import { type Output, standardOutput } from '../output';
 import { createAgentCommand, getPolicyCommand, importPolicyCommand, listAgentsCommand } from './agents';
 import { approvalsCommand, decideCommand } from './approvals';
 import { followRun } from './follow-run';
-import type { Output } from './output';
 import { cancelCommand, diffCommand, getCommand, listCommand, runCommand } from './runs';
 import { createTokenCommand, listTokensCommand, revokeTokenCommand } from './tokens';
 
@@ -30,12 +29,7 @@ const jsonObject = (text: string): Record<string, unknown> => {
 
 /** Runs `work` against the API and ends the command with its exit code; refusals of the server become one line and their own code. */
 async function call(json: boolean | undefined, work: (api: ApiClient, output: Output) => Promise<number>): Promise<void> {
-  const output: Output = {
-    json: json === true,
-    paint: paintFor(process.stdout, process.env),
-    out: (text) => void process.stdout.write(`${text}\n`),
-    err: (text) => void process.stderr.write(`${text}\n`),
-  };
+  const output = standardOutput(json === true);
   try {
     const code = await withApi<number>(process.env, withLocalStack, (api) => work(api, output));
     if (code !== 0) throw new CommandFailure('', code);

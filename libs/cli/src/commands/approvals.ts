@@ -1,8 +1,8 @@
 import type { DecideApprovalBody } from '@fluidbox/contracts';
 import type { ApiClient } from '../api/client';
 import { exitCodes } from '../exit-codes';
+import { type Output, table } from '../output';
 import { oneLine, plain } from '../paint';
-import { type Output, table } from './output';
 
 export async function approvalsCommand(api: ApiClient, output: Output): Promise<number> {
   const { data } = await api.approvals();

@@ -5,9 +5,8 @@ import { ApiClient } from '../api/client';
 import { runDemo, sampleRepository, sampleTask } from '../demo/run-demo';
 import { CommandFailure } from '../failure';
 import { withLocalStack } from '../local-stack';
-import { paintFor } from '../paint';
+import { standardOutput } from '../output';
 import { hasProvider } from '../stand-in-model';
-import type { Output } from './output';
 
 interface DemoFlags {
   readonly yes?: boolean;
@@ -28,12 +27,7 @@ export function registerDemo(program: Command): void {
     .action(async (flags: DemoFlags) => {
       const repo = path.resolve(flags.repo ?? sampleRepository);
       checkFlags(flags, repo);
-      const output: Output = {
-        json: flags.json === true,
-        paint: paintFor(flags.json === true ? process.stderr : process.stdout, process.env),
-        out: (text) => void process.stdout.write(`${text}\n`),
-        err: (text) => void process.stderr.write(`${text}\n`),
-      };
+      const output = standardOutput(flags.json === true, flags.json === true ? 'stderr' : 'stdout');
       const code = await withLocalStack(
         (up) => {
           const api = new ApiClient({ url: up.public_url, token: fs.readFileSync(up.files.admin_token, 'utf8').trim() });

@@ -1,8 +1,8 @@
 import type { EventView } from '@fluidbox/contracts';
 import type { ApiClient } from '../api/client';
 import { exitCodeOfOutcome } from '../exit-codes';
+import type { Output } from '../output';
 import { timelineLine } from '../timeline-line';
-import type { Output } from './output';
 
 /** Prints a run as it happens until its terminal event; `--json` prints one event a line. Answers the exit code of its outcome. */
 export async function followRun(

@@ -3,9 +3,9 @@ import path from 'node:path';
 import type { BudgetsInput, WorkspaceInput } from '@fluidbox/contracts';
 import type { ApiClient } from '../api/client';
 import { exitCodeOfOutcome, exitCodes } from '../exit-codes';
+import { type Output, table } from '../output';
 import { oneLine } from '../paint';
 import { followRun } from './follow-run';
-import { type Output, table } from './output';
 
 export interface RunOptions {
   readonly agent: string;

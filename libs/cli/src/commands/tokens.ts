@@ -1,7 +1,7 @@
 import type { Role } from '@fluidbox/contracts';
 import type { ApiClient } from '../api/client';
 import { exitCodes } from '../exit-codes';
-import { type Output, table } from './output';
+import { type Output, table } from '../output';
 
 export async function createTokenCommand(
   api: ApiClient,

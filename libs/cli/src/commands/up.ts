@@ -14,7 +14,7 @@ import { withModel } from '../stand-in-model';
 
 function describe({ up }: RunningStack): string {
   return [
-    `public     ${up.public_url}   (dashboard and API, /v1)`,
+    `public     ${up.public_url}   (API, /v1)`,
     `control    ${up.control_url}   (runners)`,
     `llm        ${up.llm_url}   (model calls of runners)`,
     `nats       ${up.nats_url}`,

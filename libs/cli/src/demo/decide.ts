@@ -1,6 +1,6 @@
 import readline from 'node:readline';
 import type { ApprovalView, DecideApprovalBody } from '@fluidbox/contracts';
-import type { Output } from '../commands/output';
+import type { Output } from '../output';
 import { oneLine, plain } from '../paint';
 
 const prompt = '[a]pprove once · approve for the rest of this run [s] · [d]eny: ';

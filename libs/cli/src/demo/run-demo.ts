@@ -2,8 +2,8 @@ import path from 'node:path';
 import { type ApprovalView, approvalIdOf, type EventView } from '@fluidbox/contracts';
 import { ApiClient, ApiError } from '../api/client';
 import { followRun } from '../commands/follow-run';
-import type { Output } from '../commands/output';
 import { exitCodeOfOutcome, exitCodes } from '../exit-codes';
+import type { Output } from '../output';
 import { approvalCard, askPerson } from './decide';
 import { type DemoSummary, summarize, summaryLines } from './summary';
 
