@@ -139,6 +139,20 @@ describe('the fold of a run', () => {
     }
   });
 
+  it('counts a gap as a gap, whatever was decided about the call afterwards', () => {
+    const gap: [EventType, Record<string, unknown>] = ['coverage.gap', { tool_call_id: 'c1', tool: 'Bash', class: 'uncovered' }];
+    const late = fold(created, emitted('c1'), requested('c1'), gap, decided('c1', 'deny'));
+    expect(callCounts(late)).toMatchObject({ model: 1, decided: 0, uncovered: 1 });
+    expect(coverageOf(callCounts(late))).toBe('partial');
+  });
+
+  it('counts no decision about another tool under the id of a call', () => {
+    expect(callCounts(fold(created, emitted('c1'), requested('c1', 'Read'), decided('c1', 'allow')))).toMatchObject({
+      decided: 0,
+      unknown: 1,
+    });
+  });
+
   it('says full, unknown and partial coverage', () => {
     expect(coverageOf(callCounts(fold(created, emitted('c1'), requested('c1'), decided('c1', 'deny'))))).toBe('full');
     expect(

@@ -1,6 +1,6 @@
 import { type Coverage, type Outcome, terminalStatuses } from '@fluidbox/contracts';
 import type { z } from 'zod';
-import type { RunState } from './state';
+import type { CallDecision, ModelCallState, RunState } from './state';
 
 const working: ReadonlySet<string> = new Set(['created', 'provisioning', 'initializing', 'running']);
 const terminal: ReadonlySet<string> = new Set(terminalStatuses);
@@ -58,7 +58,16 @@ export interface CallCounts {
   unknown: number;
 }
 
-/** Each model call in exactly one class. `unknown` = still open now: at the end of a run that means cancelled, stopped or crashed. */
+/** The gate's decision on this very call. What it said about another tool under the same id covers nothing. */
+export function decisionOn(run: RunState, call: ModelCallState): CallDecision | null {
+  const asked = run.calls.get(call.toolCallId);
+  return asked !== undefined && asked.tool === call.tool ? asked.decision : null;
+}
+
+/**
+ * Each model call in exactly one class; a gap that was found stays one, whatever was decided afterwards. `unknown` = still open now: at the end
+ * of a run that means cancelled, stopped or crashed.
+ */
 export function callCounts(run: RunState): CallCounts {
   const counts: CallCounts = {
     model: run.modelCalls.size,
@@ -70,7 +79,8 @@ export function callCounts(run: RunState): CallCounts {
     unknown: 0,
   };
   for (const call of run.modelCalls.values()) {
-    if (run.calls.get(call.toolCallId)?.decision) counts.decided += 1;
+    if (call.closed === 'uncovered' || call.closed === 'provider_executed') counts[call.closed] += 1;
+    else if (decisionOn(run, call) !== null) counts.decided += 1;
     else if (call.closed !== null) counts[call.closed] += 1;
     else counts.unknown += 1;
   }

@@ -141,6 +141,27 @@ describe('a model request', () => {
     expect(Number(answered?.data.output_tokens)).toBeGreaterThan(20);
   });
 
+  it('in one piece is charged in full when the runner hangs up before it came, a streamed one for what was sent', async () => {
+    await start();
+    const hangUpAt = async (stream: boolean, answered: number) => {
+      const hangUp = new AbortController();
+      const asked = new Promise<void>((resolve) => provider.answers(() => resolve()));
+      const response = facade.post(ask({ stream, max_tokens: 2_000 }), { signal: hangUp.signal });
+      await asked;
+      hangUp.abort();
+      await expect(response).rejects.toThrow();
+      await until(async () => (await facade.types()).filter((type) => type === 'budget.settled').length === answered);
+    };
+    await hangUpAt(false, 1);
+    await hangUpAt(true, 2);
+    const events = await facade.events();
+    const reserved = events.filter(({ type }) => type === 'budget.reserved').map(({ data }) => data.tokens);
+    const settled = events.filter(({ type }) => type === 'budget.settled').map(({ data }) => ({ tokens: data.tokens, basis: data.basis }));
+    expect(settled[0]).toEqual({ tokens: reserved[0], basis: 'pessimistic' });
+    expect(settled[1]).toMatchObject({ basis: 'estimated' });
+    expect(Number(settled[1]?.tokens)).toBeLessThan(2_000);
+  });
+
   it('is cut for the runner when the provider breaks off, and what was seen is booked', async () => {
     await start();
     provider.answers((_request, _body, response) => {

@@ -59,12 +59,15 @@ export async function serveModelRequest(
   await relayAnswer(ports, { caller, route, request, reservation, estimate, startedAt, answer, exchange });
 }
 
-/** Nothing sent: nothing spent. Given up by the runner: what was sent is charged. Anything else may have been charged in full. */
+/**
+ * Nothing sent: nothing spent. Given up by the runner before a streamed answer began: what was sent is charged. Anything else may have been
+ * charged in full: of an answer in one piece nobody knows how much was written when the runner hung up.
+ */
 async function bookFailure(ports: Ports, relay: Omit<Relay, 'answer'>, error: unknown): Promise<void> {
   const { reservationId } = relay.reservation;
   if (error instanceof UpstreamFailed && !error.sent)
     await book(ports, relay.caller.stream, (run) => release(run, reservationId, 'not_sent'));
-  else if (relay.exchange.hungUp.aborted) await bookGivenUp(ports, relay);
+  else if (relay.request.stream && relay.exchange.hungUp.aborted) await bookGivenUp(ports, relay);
   else await book(ports, relay.caller.stream, (run) => settlePessimistically(run, reservationId));
 }
 

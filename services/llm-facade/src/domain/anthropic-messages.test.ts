@@ -1,5 +1,6 @@
 import { staleLeaseBody, wrongAudienceBody } from '@fluidbox/contracts';
 import { anthropicMessages } from './anthropic-messages';
+import { outputTokensDefault } from './estimate';
 import { refusals } from './refusal';
 
 const rules = { model: 'claude-haiku-4-5', offers: (name: string) => ['Bash', 'Read'].includes(name) };
@@ -38,12 +39,27 @@ describe('screening a Messages request', () => {
     ['a code container', { container: 'c1' }, 'container'],
     ['a maximum that is no integer', { max_tokens: 1.5 }, 'max_tokens'],
     ['a maximum beyond reason', { max_tokens: 1e9 }, 'max_tokens'],
+    ['a dearer speed', { speed: 'fast' }, 'speed'],
+    ['a dearer place', { inference_geo: 'us' }, 'inference_geo'],
+    ['a dearer tier', { service_tier: 'priority' }, 'service_tier'],
     ['a stream flag of another type', { stream: 'yes' }, 'stream'],
     ['messages of another type', { messages: 'hi' }, 'messages'],
   ])('refuses %s with 422 and names the member', (_name, change, member) => {
     const screened = screen(body(change));
     expect(screened).toMatchObject({ ok: false, refusal: { status: 422 } });
     if (!screened.ok) expect(screened.refusal.message.startsWith(`${member}:`)).toBe(true);
+  });
+
+  it('sends the maximum it counted when none was named, and asks for the standard price as it was asked', () => {
+    expect(sent(body({ max_tokens: undefined })).max_tokens).toBe(outputTokensDefault);
+    expect(sent(body({ max_tokens: null })).max_tokens).toBe(outputTokensDefault);
+    expect(sent(body({ service_tier: 'auto', speed: null }))).toMatchObject({ service_tier: 'auto', speed: null, max_tokens: 100 });
+  });
+
+  it('forwards betas, but for those that change the price', () => {
+    const forwarded = (beta: string) => anthropicMessages.forwardedHeaders({ 'anthropic-beta': beta })['anthropic-beta'];
+    expect(forwarded('a-2025, context-1m-2025-08-07 ,b-2026,fast-mode-2026-02-01')).toBe('a-2025,b-2026');
+    expect(forwarded('context-1m-2025-08-07')).toBeUndefined();
   });
 
   it('writes the body anew, so the upstream sees what was checked', () => {

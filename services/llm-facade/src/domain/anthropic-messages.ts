@@ -12,10 +12,11 @@ export const anthropicMessages: Dialect = {
   paths: { 'v1/messages': 'generate', 'v1/messages/count_tokens': 'count_tokens' },
   screen,
   forwardedHeaders: (incoming) => {
-    const beta = incoming['anthropic-beta'];
+    const asked = (incoming['anthropic-beta'] ?? '').split(',').map((beta) => beta.trim());
+    const betas = asked.filter((beta) => beta !== '' && !isDearerBeta(beta));
     return {
       'anthropic-version': incoming['anthropic-version'] ?? '2023-06-01',
-      ...(beta === undefined ? {} : { 'anthropic-beta': beta }),
+      ...(betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') }),
     };
   },
   credentialHeaders: (key) => ({ 'x-api-key': key }),
@@ -42,6 +43,14 @@ const errorTypes: Readonly<Record<number, string>> = {
 };
 const errorType = (status: number): string => errorTypes[status] ?? 'api_error';
 
+/** What makes the same tokens dearer than the one price per model that the run was frozen with. */
+const isDearerBeta = (beta: string): boolean => /^(context-1m|fast-mode)-/.test(beta);
+const standardPrice: Readonly<Record<string, readonly unknown[]>> = {
+  speed: ['standard'],
+  inference_geo: ['global'],
+  service_tier: ['auto', 'standard_only'],
+};
+
 /** Members that make the provider itself run something or fetch tools from elsewhere. */
 const providerExecution = ['mcp_servers', 'container'];
 
@@ -59,13 +68,18 @@ function screen(
     if (body[member] !== undefined && body[member] !== null)
       return refused(`${member}: the provider must not execute anything for this session`);
   }
+  for (const [member, values] of Object.entries(standardPrice)) {
+    if (body[member] !== undefined && body[member] !== null && !values.includes(body[member]))
+      return refused(`${member}: this session's cost is counted at the standard price, so only ${values.join(' or ')} may be asked for`);
+  }
   const maximum = body.max_tokens ?? outputTokensDefault;
   if (typeof maximum !== 'number' || !Number.isInteger(maximum) || maximum < 1 || maximum > outputTokensMax) {
     return refused(`max_tokens: must be an integer between 1 and ${outputTokensMax}`);
   }
   const tools = screenTools(body.tools, rules);
   if (typeof tools === 'string') return refused(tools);
-  const sent: Record<string, unknown> = { ...body };
+  // What is reserved is what may be written: a request that names no maximum gets the one that was counted.
+  const sent: Record<string, unknown> = { ...body, ...(kind === 'generate' ? { max_tokens: maximum } : {}) };
   if (tools.dropped.size > 0) {
     if (tools.kept.length > 0) sent.tools = tools.kept;
     else {

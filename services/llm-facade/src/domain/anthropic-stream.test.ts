@@ -122,6 +122,14 @@ describe('metering a stream', () => {
     expect(result.usage.outputTokens).toBeLessThan(100);
   });
 
+  it('names a call whose end was never seen: who hangs up behind its last argument knows it all', () => {
+    const cut = [start({ input_tokens: 60 }), toolStart(0, 'toolu_1', 'Bash'), json(0, '{"command":"ls"}')];
+    expect(meter([bytesOf(cut)]).result.calls).toEqual([
+      { toolCallId: 'toolu_1', tool: 'Bash', input: null, rawInput: '{"command":"ls"}' },
+    ]);
+    expect(meter([bytesOf([...cut, stop(0)])]).result.calls).toMatchObject([{ toolCallId: 'toolu_1', input: { command: 'ls' } }]);
+  });
+
   it('stops at a call to a dropped tool as it begins, and lets the allowed twin pass', () => {
     const head = bytesOf([start({ input_tokens: 1, output_tokens: 1 })]);
     const call = bytesOf([toolStart(0, 'toolu_9', 'WebFetch')]);

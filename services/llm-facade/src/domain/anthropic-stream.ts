@@ -59,10 +59,15 @@ export class AnthropicStreamMeter implements StreamMeter {
     return {
       usage: final ? this.#usage : { ...this.#usage, outputTokens: Math.max(this.#usage.outputTokens, this.#seenOutputTokens) },
       stopReason: this.#stopReason,
-      calls: this.#calls,
+      calls: [...this.#calls, ...this.#unfinishedCalls()],
       breach: this.#breach,
       final,
     };
+  }
+
+  /** A runner that hangs up behind the last argument has seen the whole call. */
+  #unfinishedCalls(): ModelCall[] {
+    return [...this.#open.values()].map(({ toolCallId, tool, parts }) => ({ toolCallId, tool, input: null, rawInput: parts.join('') }));
   }
 
   #read(line: Buffer): void {

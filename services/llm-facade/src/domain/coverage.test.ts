@@ -28,6 +28,20 @@ describe('coverage of model calls', () => {
     expect(types([emitted('c1'), requested('c1')], [refused])).toEqual(['coverage.gap uncovered']);
   });
 
+  it('is a gap when the gate was asked about another tool under the id of the call', () => {
+    expect(types([emitted('c1', 'Bash'), requested('c1', 'Read'), decided('c1')], [result()])).toEqual(['coverage.gap uncovered']);
+    expect(types([emitted('c1', 'Bash'), requested('c1', 'Read'), decided('c1')], [refused])).toEqual(['coverage.gap uncovered']);
+    expect(types([emitted('c1', 'Read'), requested('c1', 'Read'), decided('c1')], [result()])).toEqual([]);
+  });
+
+  it('is a gap when a denied call comes back without the mark of an error, where the harness has one', () => {
+    const denied = [emitted('c1'), requested('c1'), decided('c1', 'deny')];
+    expect(types(denied, [result()])).toEqual(['coverage.gap uncovered']);
+    expect(types(denied, [result({ isError: true, textStart: 'denied by policy' })])).toEqual([]);
+    const codex: CoverageRules = { ...rules(), refusal: { requiresErrorFlag: false, prefixes: [] } };
+    expect(judge(live({}, ...denied), [result()], codex).gaps).toEqual([]);
+  });
+
   it('is rejected_by_harness only in exactly the pinned shape', () => {
     expect(types([emitted('c1')], [refused])).toEqual(['model.tool_call_closed rejected_by_harness']);
     expect(types([emitted('c1')], [{ ...refused, isError: false }])).toEqual(['coverage.gap uncovered']);
@@ -64,5 +78,7 @@ describe('coverage of model calls', () => {
     expect(hasOpenCalls(live({}, emitted('c1')))).toBe(true);
     expect(hasOpenCalls(live({}, emitted('c1'), requested('c1')))).toBe(true);
     expect(hasOpenCalls(live({}, emitted('c1'), requested('c1'), decided('c1')))).toBe(false);
+    expect(hasOpenCalls(live({}, emitted('c1'), requested('c1', 'Read'), decided('c1')))).toBe(true);
+    expect(hasOpenCalls(live({}, emitted('c1'), requested('c1'), decided('c1', 'deny')))).toBe(true);
   });
 });

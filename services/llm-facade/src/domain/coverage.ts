@@ -1,10 +1,12 @@
 import type { EventDraft } from '@fluidbox/contracts';
-import type { RunState } from '@fluidbox/run-stream';
+import { type CallDecision, decisionOn, type RunState } from '@fluidbox/run-stream';
 import { actor } from './actor';
 
 /**
  * Gate-coverage: every call the model emitted must come back as decided by the gate, or as refused by the harness before any hook. The evidence
- * is what the model is told: a result in a later request whose call nobody decided means that something ran unasked.
+ * is what the model is told: a result in a later request whose call nobody decided, or whose denial did not come back as an error, means that
+ * something ran unasked. It is the evidence of a harness whose interception broke; a runner that forges what it tells the model is not caught by it.
+ * A decision counts for its tool, not for its input: harnesses add defaults and make paths absolute before they ask.
  *
  * Results of ids that our stream never emitted are ignored: no call stands behind them, so nothing can have run because of them (a harness
  * replays a compacted history, a sub-agent's summary, a conversation of before). A runner that invents them deceives only its own model.
@@ -41,10 +43,10 @@ export function judge(run: RunState, results: readonly ToolResult[], rules: Cove
   const seen = new Set<string>();
   for (const result of results) {
     const call = run.modelCalls.get(result.toolCallId);
-    if (call === undefined || call.closed !== null || seen.has(result.toolCallId) || run.calls.get(result.toolCallId)?.decision) continue;
+    if (call === undefined || call.closed !== null || seen.has(result.toolCallId) || obeys(decisionOn(run, call), result, rules)) continue;
     seen.add(result.toolCallId);
     const { toolCallId, tool } = call;
-    // A call that the gate knows and has not decided yet was not refused by the harness: it was asked for, and ran before the answer.
+    // A call that the gate knows was not refused by the harness: it was asked for (as it is or as another tool) and ran before the answer or against it.
     const asked = run.calls.has(toolCallId);
     if (!asked && refusedByHarness(result, rules)) {
       closed.push({ toolCallId, tool, class: 'rejected_by_harness' });
@@ -55,12 +57,16 @@ export function judge(run: RunState, results: readonly ToolResult[], rules: Cove
   return { closed, gaps };
 }
 
+/** A denial reaches the model as an error. Where the harness marks errors, a result without the mark is that of a call which ran all the same. */
+const obeys = (decision: CallDecision | null, result: ToolResult, { refusal }: CoverageRules): boolean =>
+  decision !== null && (decision.verdict === 'allow' || result.isError || !refusal.requiresErrorFlag);
+
 const refusedByHarness = (result: ToolResult, { refusal }: CoverageRules): boolean =>
   (result.isError || !refusal.requiresErrorFlag) && refusal.prefixes.some((prefix) => result.textStart.startsWith(prefix));
 
 /** True while a result could close something: most requests of a run have nothing to judge. */
 export const hasOpenCalls = (run: RunState): boolean => {
-  for (const call of run.modelCalls.values()) if (call.closed === null && !run.calls.get(call.toolCallId)?.decision) return true;
+  for (const call of run.modelCalls.values()) if (call.closed === null && decisionOn(run, call)?.verdict !== 'allow') return true;
   return false;
 };
 
