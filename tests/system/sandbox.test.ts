@@ -27,7 +27,8 @@ tools:
     action: allow
 `;
 
-const showEnvironment = "env > env.txt; cat /proc/self/environ | tr '\\0' '\\n' > self.txt; cat /proc/1/environ | tr '\\0' '\\n' > init.txt";
+const showEnvironment =
+  "env > env.txt; cat /proc/self/environ | tr '\\0' '\\n' > self.txt; cat /proc/1/environ | tr '\\0' '\\n' > init.txt";
 
 const egress = [
   "curl -sS --noproxy '*' -m 3 http://1.1.1.1/",

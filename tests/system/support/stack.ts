@@ -76,8 +76,9 @@ export async function startSystemStack(choice: StackChoice): Promise<SystemStack
   try {
     await untilUp();
   } catch (error) {
-    child.kill('SIGKILL');
+    await endChild(child, 'SIGTERM');
     await model.close();
+    fs.rmSync(home, { recursive: true, force: true });
     throw new Error(`the stack did not come up:\n${output}`, { cause: error });
   }
   const up = current();

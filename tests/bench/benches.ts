@@ -1,0 +1,7 @@
+import { appendMany, appendOne } from './append';
+import { launch } from './launch';
+import { permission } from './permission';
+import type { Bench } from './support/measure';
+
+/** By the ids of the performance goals; `launch` is the time a person waits for the first sign of life. */
+export const benches: Readonly<Record<string, Bench>> = { A2: appendMany, A4: appendOne, C3: permission, launch };

@@ -1,0 +1,58 @@
+import { parseArgs } from 'node:util';
+import { benches } from './benches';
+import { judge, plan } from './support/measure';
+import { report } from './support/report';
+import { type Servers, startServers } from './support/servers';
+
+const usage = `usage: npm run bench -- ID [--rounds N] [--slice-ms N] [--json]; known: ${Object.keys(benches).join(', ')}`;
+
+/** Servers that end with the work, also on Ctrl-C. */
+async function withServers<T>(work: (servers: () => Promise<Servers>) => Promise<T>): Promise<T> {
+  let started: Promise<Servers> | undefined;
+  const stop = async (): Promise<void> => {
+    await (await started)?.stop();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop().finally(() => process.exit(130)));
+  try {
+    return await work(() => {
+      started ??= startServers();
+      return started;
+    });
+  } finally {
+    await stop();
+  }
+}
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { rounds: { type: 'string' }, 'slice-ms': { type: 'string' }, json: { type: 'boolean', default: false } },
+  });
+  const [id = '', ...more] = positionals;
+  const bench = Object.hasOwn(benches, id) ? benches[id] : undefined;
+  if (bench === undefined || more.length > 0) throw new Error(usage);
+  const number = (name: 'rounds' | 'slice-ms', otherwise: number): number => {
+    const value = values[name] === undefined ? otherwise : Number(values[name]);
+    if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a whole number from 1\n${usage}`);
+    return value;
+  };
+  process.stderr.write(`fluidbox: ${bench.id}: ${bench.what}\n`);
+  const wanted = { ...plan, rounds: number('rounds', plan.rounds), sliceMs: number('slice-ms', plan.sliceMs) };
+  const figures = await withServers((servers) => bench.run(wanted, servers));
+  const verdict = judge(bench, figures.rounds);
+  process.stdout.write(
+    values.json
+      ? `${JSON.stringify({ id: bench.id, unit: bench.unit, goal: bench.goal, ...verdict, ...figures })}\n`
+      : report(bench, figures, verdict),
+  );
+  // A goal that this machine does not meet right now is a finding, not a failure of the command.
+  return 0;
+}
+
+main().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    process.stderr.write(`fluidbox: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(2);
+  },
+);
