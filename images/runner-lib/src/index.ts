@@ -1,11 +1,6 @@
-export { ContractCallFailed, ContractClient, type ContractClientOptions } from './contract-client';
-export { EventReporter } from './event-reporter';
 export { exitCodes, RunnerExit } from './exit-codes';
-export type { Refusal } from './forward-rules';
 export { type Forwarder, startForwarder } from './forwarder';
-export { type InnerCommandResult, runShellCommand } from './inner-command';
-export { type Bind, innerEnvironment, shellSandboxBinds, spawnInner } from './inner-sandbox';
-export { type ProbeFinding, probeSandbox } from './probe-sandbox';
-export { Quiesce } from './quiesce';
+export { runShellCommand } from './inner-command';
+export { innerEnvironment, shellSandboxBinds, spawnInner } from './inner-sandbox';
 export { type Agent, type AgentContext, runAgent } from './run-agent';
-export { type RunnerInput, takeRunnerSecrets } from './runner-input';
+export type { RunnerInput } from './runner-input';

@@ -1,3 +1,1 @@
 export { ApiClient, ApiError } from './api/client';
-export { CommandFailure } from './failure';
-export { buildProgram } from './program';

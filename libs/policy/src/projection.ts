@@ -30,7 +30,7 @@ export interface GateProjection {
   readonly mended: boolean;
 }
 
-export const workspaceRoot = '/workspace';
+const workspaceRoot = '/workspace';
 const shellTools: ReadonlySet<string> = new Set(['Bash', 'Monitor']);
 /** Tools that look at the working directory when they name no path. */
 const searchTools: ReadonlySet<string> = new Set(['Glob', 'Grep', 'LS']);

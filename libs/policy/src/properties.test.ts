@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import picomatch from 'picomatch';
+import { evaluate } from './evaluate';
 import { compileGlob, matchesGlob } from './glob';
-import { evaluate, normalizePath, parseShell, strictest } from './index';
+import { normalizePath } from './paths';
 import { bash, bashPolicy, policyOf } from './policy.fixture';
+import { parseShell } from './shell/parse';
+import { strictest } from './verdict';
 
 const word = fc.constantFrom(
   'git',

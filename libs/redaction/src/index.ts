@@ -1,3 +1,3 @@
-export { canonicalDepthMax, canonicalJson } from './canonical-json';
+export { canonicalJson } from './canonical-json';
 export { Redacted, redactBody } from './redacted';
-export { redactContent, redactionMark, redactText } from './scrub';
+export { redactContent, redactionMark } from './scrub';

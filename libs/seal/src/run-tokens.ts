@@ -3,8 +3,8 @@ import { type Audience, RunTokenClaims } from '@fluidbox/contracts';
 import { createLocalJWKSet, errors, jwtVerify, SignJWT } from 'jose';
 import type { PublicKeySet, SigningKey } from './signing-keys';
 
-export const runTokenIssuer = 'fluidbox';
-export const runTokenType = 'fbx-run+jwt';
+const runTokenIssuer = 'fluidbox';
+const runTokenType = 'fbx-run+jwt';
 
 /** Bytes beyond which a token is not looked at: ours have about 400. */
 const tokenCharsMax = 2_048;

@@ -1,5 +1,5 @@
 import { CompactSign, SignJWT } from 'jose';
-import { generateApiToken, hashApiToken, matchesApiToken, sameSecret } from './api-tokens';
+import { generateApiToken, hashApiToken, sameSecret } from './api-tokens';
 import { signCheckpoint, verifyCheckpoint } from './checkpoints';
 import { createRunTokenVerifier, type RunTokenGrant, signRunToken } from './run-tokens';
 import { generateSigningKey } from './signing-keys';
@@ -95,9 +95,7 @@ describe('API tokens', () => {
     expect(token).toMatch(/^fbx_pat_[0-9a-f]{64}$/);
     expect(hash).toBe(hashApiToken(token));
     expect(generateApiToken().token).not.toBe(token);
-    expect(matchesApiToken(token, hash)).toBe(true);
-    expect(matchesApiToken(`${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`, hash)).toBe(false);
-    expect(matchesApiToken(hash, hash)).toBe(false);
+    expect(hashApiToken(`${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`)).not.toBe(hash);
     expect(sameSecret('a', 'a')).toBe(true);
     expect(sameSecret('a', 'longer')).toBe(false);
   });

@@ -1,12 +1,8 @@
 export type * from './api';
 export { systemClock, uuidV7Ids } from './clock-and-ids';
-export { ConfigError, parseConfig } from './config';
-export { createLogger } from './logger';
-export { ProblemFilter, problemOf } from './problem-filter';
+export { problemOf } from './problem-filter';
 export { runMain } from './run-main';
 export { sqlOf } from './sql';
 export { startService } from './start-service';
-export { mentions, StreamLoop, type StreamLoopPorts } from './stream-loop';
+export { mentions, StreamLoop } from './stream-loop';
 export { subscribe, zodPipe } from './subscribe';
-export { TimerHeap } from './timer-heap';
-export { traceIdOf, traceparentOf } from './trace';

@@ -1,5 +1,6 @@
-import type { Audience, FreezeRunSpec, ReplyOf, RequestOf } from '@fluidbox/contracts';
+import type { FreezeRunSpec, ReplyOf, RequestOf } from '@fluidbox/contracts';
 import type { Ledger } from '@fluidbox/event-store';
+import type { RunTokenGrant } from '@fluidbox/seal';
 import type { Clock, Ids } from '@fluidbox/service-kit';
 import type { Heartbeats } from './heartbeats';
 
@@ -9,16 +10,8 @@ export interface Ports {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly freeze: (request: RequestOf<typeof FreezeRunSpec>) => Promise<ReplyOf<typeof FreezeRunSpec>>;
-  readonly signToken: SignToken;
+  readonly signToken: (grant: RunTokenGrant) => Promise<string>;
   readonly heartbeats: Heartbeats;
   /** Silence of a runner in `running` after which its sandbox is ended. */
   readonly heartbeatSilenceMs: number;
 }
-export type SignToken = (grant: {
-  readonly audience: Audience;
-  readonly runId: string;
-  readonly org: string;
-  readonly generation: number;
-  readonly jti: string;
-  readonly expiresAt: Date;
-}) => Promise<string>;
