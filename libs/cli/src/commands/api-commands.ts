@@ -46,7 +46,7 @@ export function registerApiCommands(program: Command): void {
   withJson(program.command('run'))
     .description('start a run and follow it; `--task -` reads the task from stdin')
     .requiredOption('--task <text>', 'what the agent shall do')
-    .option('--agent <name>', 'agent to run', 'claude')
+    .requiredOption('--agent <name>', 'agent to run (`agent create` makes one)')
     .option('--repo <path>', 'copy this folder as the workspace (the original is never touched)')
     .option('--git <url>', 'fetch this repository as the workspace')
     .option('--ref <ref>', 'branch, tag or full commit id for --git')
