@@ -88,6 +88,9 @@ describe('the sandbox, from a command of the real agent program', () => {
     expect(holes).toEqual([]);
     expect(rows.filter(({ result }) => result === 'works')).toHaveLength(3);
     expect(rows.filter(({ result }) => result === 'blocked').length).toBeGreaterThanOrEqual(83);
+    // Known and harmless: names that open nothing. Anything new here wants a decision.
+    const disclosed = rows.filter(({ result }) => result === 'disclosed').map(({ name }) => name);
+    expect(disclosed).toEqual(['names of host folders in the mount table']);
     // It was one call of the agent program, and the gate allowed it.
     expect(typesOf(events, 'tool.decision').map(({ data }) => data.verdict)).toEqual(['allow']);
     expect(events.at(-1)?.data).toMatchObject({ outcome: 'completed', coverage: 'full' });
@@ -118,6 +121,8 @@ describe('the sandbox, from a command of the real agent program', () => {
 /** Refused even there: by the kernel itself, by an unprivileged host uid, or because there is nothing to reach. */
 const closedEvenThere = new Set([
   'signal pids that /proc does not list',
+  'names of host folders in the mount table',
+  'groups of the host in /proc/self/cgroup',
   'read /proc/kcore',
   'read /proc/kmsg',
   'write /usr/bin/x',
@@ -142,9 +147,14 @@ describe('the attempts where nothing stops them', () => {
   it('get through, so that a table of blocked ones says something', async () => {
     const rows = await attemptsInWeakSandbox();
     const missed = ({ group, name, result }: EscapeRow): boolean =>
-      result !== 'through' && result !== 'works' && result !== 'not tried' && !closedEvenThere.has(name) && (group !== 'network' || routed);
+      result !== 'through' &&
+      result !== 'disclosed' &&
+      result !== 'works' &&
+      result !== 'not tried' &&
+      !closedEvenThere.has(name) &&
+      (group !== 'network' || routed);
     expect(rows.filter((row) => row.group !== 'kernel' && missed(row))).toEqual([]);
     expect(rows.filter((row) => kernelCalls.includes(row.name) && missed(row))).toEqual([]);
-    expect(rows.filter(({ result }) => result === 'through').length).toBeGreaterThan(100);
+    expect(holesIn(rows).length).toBeGreaterThan(100);
   });
 });

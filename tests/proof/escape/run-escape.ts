@@ -9,7 +9,7 @@ export const EscapeRow = z.strictObject({
   group: z.string(),
   name: z.string(),
   closedBy: z.string(),
-  result: z.enum(['blocked', 'through', 'not tried', 'works', 'broken']),
+  result: z.enum(['blocked', 'through', 'disclosed', 'not tried', 'works', 'broken']),
   detail: z.string(),
 });
 export type EscapeRow = z.infer<typeof EscapeRow>;

@@ -3,7 +3,7 @@ import type { EscapeRow } from './run-escape';
 const columns = { name: 56, result: 9 };
 
 const line = ({ name, result, closedBy, detail }: EscapeRow): string => {
-  const shown = result === 'through' || result === 'broken' || result === 'not tried' ? `${closedBy} · FOUND: ${detail}` : closedBy;
+  const shown = result !== 'blocked' && result !== 'works' ? `${closedBy} · FOUND: ${detail}` : closedBy;
   return `  ${name.padEnd(columns.name)} ${result.padEnd(columns.result)} ${shown}`;
 };
 
@@ -20,7 +20,12 @@ const count = (rows: readonly EscapeRow[], result: EscapeRow['result']): number 
 function summaryLine(rows: readonly EscapeRow[]): string {
   const must = count(rows, 'works') + rows.filter((row) => row.name.startsWith('must work') && row.result !== 'works').length;
   const tried = rows.filter((row) => !row.name.startsWith('must work'));
-  const parts = [`${count(tried, 'blocked')} blocked`, `${count(tried, 'through')} through`, `${count(tried, 'not tried')} not tried`];
+  const parts = [
+    `${count(tried, 'blocked')} blocked`,
+    `${count(tried, 'through')} through`,
+    `${count(tried, 'disclosed')} disclosed`,
+    `${count(tried, 'not tried')} not tried`,
+  ];
   const faulty = count(tried, 'broken');
   return `${tried.length} attempts: ${parts.join(', ')}${faulty > 0 ? `, ${faulty} faulty` : ''} · ${count(rows, 'works')} of ${must} that must work do`;
 }

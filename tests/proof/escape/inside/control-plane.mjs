@@ -13,11 +13,17 @@ const forwarders = [...sockets.map((path) => ({ path })), { host: '127.0.0.1', p
 
 const nobodyThere = new Set(['ENOENT', 'ECONNREFUSED', 'EACCES', 'EPERM', 'ENOTDIR']);
 
-function ask(endpoint, method, url, body) {
+function ask(endpoint, method, url, body, headers) {
   return new Promise((resolve, reject) => {
     const { path: socketPath, ...address } = endpoint;
     const where = socketPath === undefined ? address : { socketPath };
-    const request = http.request({ ...where, method, path: url, timeout: waitMs, headers: { 'content-type': 'application/json' } });
+    const request = http.request({
+      ...where,
+      method,
+      path: url,
+      timeout: waitMs,
+      headers: { 'content-type': 'application/json', ...headers },
+    });
     request.on('timeout', () => request.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })));
     request.on('error', reject);
     const answered = (response) => {
@@ -31,11 +37,11 @@ function ask(endpoint, method, url, body) {
 }
 
 /** Any answer at all is one too many: it came from the runner, the forwarder or the control plane. */
-async function throughForwarder(method, url, body = '{}') {
+async function throughForwarder(method, url, body = '{}', headers = {}) {
   const failures = new Set();
   for (const endpoint of forwarders) {
     try {
-      return through(`${await ask(endpoint, method, url, body)} from ${JSON.stringify(endpoint)}`);
+      return through(`${await ask(endpoint, method, url, body, headers)} from ${JSON.stringify(endpoint)}`);
     } catch (error) {
       // A connection that was made and then broken shows that somebody is there.
       if (!nobodyThere.has(codeOf(error))) return through(`${codeOf(error)} from ${JSON.stringify(endpoint)}`);
@@ -107,6 +113,9 @@ export const controlPlaneAttempts = ({ urls, databaseSocket }) => [
   attempt(group, 'forwarder: traversal in the query', ownNetwork, () => throughForwarder('POST', '/v1/messages?/../../permission')),
   attempt(group, 'forwarder: absolute URL', ownNetwork, () => throughForwarder('POST', 'http://cp/internal/permission')),
   attempt(group, 'forwarder: CONNECT', ownNetwork, () => throughForwarder('CONNECT', 'cp:80')),
+  attempt(group, 'forwarder: a token of its own choice', ownNetwork, () =>
+    throughForwarder('POST', '/v1/messages', model, { authorization: 'Bearer x', 'x-api-key': 'y' }),
+  ),
   ...Object.entries(urls).map(([name, url]) =>
     attempt(group, `connect to the stack’s ${name} listener`, ownNetwork, () => {
       const { hostname, port } = new URL(url);

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { attempt, blocked, broken, codeOf, through, works } from './outcome.mjs';
+import { attempt, blocked, broken, codeOf, disclosed, through, works } from './outcome.mjs';
 
 const group = 'files';
 const notMounted = 'host files are not mounted';
@@ -153,6 +153,23 @@ function plantedLink() {
   }
 }
 
+/** A bind mount tells every process where it comes from: names only, what they name is not there. */
+const namesHost = (file, hostPaths) => () => {
+  const text = fs.readFileSync(file, 'utf8');
+  const found = hostPaths.filter(({ path: host }) => text.includes(host)).map(({ path: host }) => host);
+  return found.length > 0 ? disclosed(found.join(' ')) : blocked('names none of the host’s folders');
+};
+
+function namesHostGroups() {
+  const groups = fs
+    .readFileSync('/proc/self/cgroup', 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(':').slice(1).join(':'));
+  const found = groups.filter((line) => !/^[^:]*:\/$/.test(line));
+  return found.length > 0 ? through(found.join(' ')) : blocked('its own root only');
+}
+
 const mustWrite = (file) => () => {
   try {
     fs.writeFileSync(file, 'x');
@@ -166,6 +183,13 @@ const mustWrite = (file) => () => {
 export const fileAttempts = ({ hostPaths, ownFolder }, search) => [
   ...hostFiles.map((file) => attempt(group, `read ${file}`, notMounted, () => read(file))),
   ...hostPaths.map(({ name, path: file }) => attempt(group, `read ${name}`, notMounted, () => read(file))),
+  attempt(
+    group,
+    'names of host folders in the mount table',
+    'not closed: a bind mount shows the name of its source',
+    namesHost('/proc/self/mountinfo', hostPaths),
+  ),
+  attempt(group, 'groups of the host in /proc/self/cgroup', 'cgroup namespace', namesHostGroups),
   attempt(group, 'folders of the host at /', notMounted, unexpected('/', expectedAtTop)),
   attempt(group, 'homes other than its own', notMounted, unexpected('/home', new Set([path.basename(home)]))),
   attempt(group, 'devices of the host', 'a /dev of its own', unexpected('/dev', expectedDevices)),

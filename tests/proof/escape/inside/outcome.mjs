@@ -2,6 +2,8 @@
 
 export const blocked = (detail) => ({ result: 'blocked', detail: String(detail) });
 export const through = (detail) => ({ result: 'through', detail: String(detail) });
+/** Something about the host can be read that opens nothing: known, said, and not closed. */
+export const disclosed = (detail) => ({ result: 'disclosed', detail: String(detail) });
 export const notTried = (detail) => ({ result: 'not tried', detail: String(detail) });
 export const works = (detail) => ({ result: 'works', detail: String(detail) });
 export const broken = (detail) => ({ result: 'broken', detail: String(detail) });

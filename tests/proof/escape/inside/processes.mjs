@@ -148,6 +148,12 @@ export const processAttempts = (search) => [
   attempt(group, 'see the runner', 'pid namespaces', seen(ofRunner, 'the runner')),
   attempt(group, 'see the agent program', 'pid namespace of each command', seen(ofAgent, 'the agent program')),
   attempt(group, 'signal another process', 'pid namespaces', () => signalled(foreignProcesses())),
+  attempt(group, 'signal every process at once (kill -1)', 'pid namespaces', () => {
+    // Signal 0 only asks. It reaches what this namespace has, so the answer is who that is.
+    const reached = quiet(() => process.kill(-1, 0), false);
+    const pids = foreignProcesses();
+    return reached && pids.length > 0 ? through(pids.map(named).join(' ')) : blocked('reaches only this command');
+  }),
   attempt(group, 'signal pids that /proc does not list', 'pid namespaces', () => {
     const found = hiddenPids();
     return found.length > 0 ? through(found.join(' ')) : blocked(`none of 1 to ${pidMax} answers`);
