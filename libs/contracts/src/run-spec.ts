@@ -17,10 +17,10 @@ export const WorkspaceInput = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('git_repository'),
-    clone_url: humanText(2048).refine(
-      (url) => /^(https:\/\/|\/)/.test(url),
-      'must be https:// or an absolute local path that the configuration allows',
-    ),
+    clone_url: humanText(2048)
+      .refine((url) => /^(https:\/\/|\/)/.test(url), 'must be https:// or an absolute local path that the configuration allows')
+      .refine((url) => !/^https:\/\/[^/?#]*@/.test(url), 'must hold no user name or password: the specification of a run is kept for ever')
+      .refine((url) => !/^https:.*[?#]/.test(url), 'must have no query and no fragment: the specification of a run is kept for ever'),
     ref: ref.optional(),
     commit_sha: z
       .string()

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { type GitSource, isBelow, isPrivateAddress, pickRef, type RemoteRef, refuseCloneUrl } from '../../domain/workspace-source';
 import { makeBareRepository } from './base-repository';
 import { type GitOptions, runGit } from './git-runner';
+import { localGitFolder } from './local-repository';
 
 export interface FetchSettings {
   /** Real paths below which a local repository may lie. */
@@ -50,15 +51,18 @@ export async function fetchCommit(
     environment: { ...remote.environment, GIT_ALLOW_PROTOCOL: remote.local ? 'file' : 'https' },
   };
   const git = (...args: string[]) => runGit(withSettings(remote.settings, args), options);
+  // Exactly the folder that was checked: no `.git` in it or beside it.
+  const uploadPack = remote.local ? ['--upload-pack=git upload-pack --strict'] : [];
   const picked =
     source.commit_sha === undefined
-      ? pickRef(source.ref, parseLsRemote((await git('ls-remote', '--end-of-options', remote.url)).stdout))
+      ? pickRef(source.ref, parseLsRemote((await git('ls-remote', ...uploadPack, '--end-of-options', remote.url)).stdout))
       : { name: source.commit_sha, sha: source.commit_sha };
   if ('refusal' in picked) throw new Error(picked.refusal);
   const fetch = (...refspecs: string[]) =>
     git(
       'fetch',
       '--quiet',
+      ...uploadPack,
       '--no-tags',
       '--no-recurse-submodules',
       '--no-write-fetch-head',
@@ -108,7 +112,12 @@ function localRemote(path: string, settings: FetchSettings): Remote {
     throw new Error(`${path} is not below a folder that FLUIDBOX_LOCAL_SOURCES allows: add its folder there, or use an https clone_url`);
   }
   // Whose it is does not matter: only its objects are read, nothing of its configuration runs.
-  return { url: real, local: true, settings: ['safe.directory=*', 'uploadpack.packObjectsHook='], environment: {} };
+  return {
+    url: localGitFolder(real, settings.localSources),
+    local: true,
+    settings: ['safe.directory=*', 'uploadpack.packObjectsHook='],
+    environment: {},
+  };
 }
 
 /**

@@ -221,6 +221,67 @@ describe('git_repository', () => {
     await expect(prepare({ kind: 'git_repository', clone_url: source, commit_sha: '0'.repeat(40) })).rejects.toThrow(/git/);
   });
 
+  describe('that stands for one outside of the allowed folders', () => {
+    let outside: string;
+    const standIns: readonly (readonly [string, () => void])[] = [
+      ['a .git file', () => fs.writeFileSync(path.join(source, '.git'), `gitdir: ${outside}/.git\n`)],
+      ['a .git link', () => fs.symlinkSync(`${outside}/.git`, path.join(source, '.git'))],
+      [
+        'a commondir file',
+        () => {
+          fs.mkdirSync(path.join(source, '.git'));
+          fs.writeFileSync(path.join(source, '.git/commondir'), `${outside}/.git\n`);
+          fs.copyFileSync(`${outside}/.git/HEAD`, path.join(source, '.git/HEAD'));
+        },
+      ],
+      [
+        'linked refs and objects',
+        () => {
+          git('init', '-q');
+          for (const name of ['refs', 'objects']) {
+            fs.rmSync(path.join(source, '.git', name), { recursive: true });
+            fs.symlinkSync(`${outside}/.git/${name}`, path.join(source, '.git', name));
+          }
+        },
+      ],
+      [
+        'a link among the objects',
+        () => {
+          git('clone', '-q', '--bare', outside, path.join(source, '.git'));
+          fs.rmSync(path.join(source, '.git/objects/pack'), { recursive: true, force: true });
+          fs.symlinkSync(`${outside}/.git/objects/pack`, path.join(source, '.git/objects/pack'));
+        },
+      ],
+      ['alternates', () => git('clone', '-q', '--bare', '--shared', outside, path.join(source, '.git'))],
+    ];
+
+    beforeEach(() => {
+      outside = path.join(dir, 'outside');
+      fs.mkdirSync(outside);
+      execFileSync('git', ['-C', outside, 'init', '-q', '-b', 'main']);
+      fs.writeFileSync(path.join(outside, 'a.txt'), 'private');
+      execFileSync('git', ['-C', outside, 'add', '-A']);
+      execFileSync('git', ['-C', outside, '-c', 'user.name=x', '-c', 'user.email=x@x', 'commit', '-qm', 'private']);
+    });
+
+    it.each(standIns)('by %s is refused, and read once its folder is allowed too', async (_name, make) => {
+      make();
+      await expect(prepare({ kind: 'git_repository', clone_url: source })).rejects.toThrow(/outside.*FLUIDBOX_LOCAL_SOURCES/);
+      settings = { ...settings, localSources: [source, outside] };
+      const { workspace } = await prepare({ kind: 'git_repository', clone_url: source });
+      expect(fs.readFileSync(path.join(workspace, 'a.txt'), 'utf8')).toBe('private');
+    });
+
+    it('is not found beside or below the folder that is named', async () => {
+      fs.symlinkSync(`${outside}/.git`, `${source}.git`);
+      await expect(prepare({ kind: 'git_repository', clone_url: source })).rejects.toThrow(/git/);
+      fs.rmSync(`${source}.git`);
+      git('init', '-q');
+      fs.symlinkSync(`${outside}/.git`, path.join(source, '.git/.git'));
+      await expect(prepare({ kind: 'git_repository', clone_url: source })).rejects.toThrow(/no default branch/);
+    });
+  });
+
   describe('over https', () => {
     let server: https.Server;
     const seen: string[] = [];
