@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A run ("session" on the wire): UUIDv7, or UUIDv5(org, Idempotency-Key) when the caller gave a key. */
+/** A run ("session" on the wire): UUIDv7, or UUIDv5(org, caller, Idempotency-Key) when the caller gave a key. */
 export const RunId = z.uuid().brand<'RunId'>();
 export type RunId = z.infer<typeof RunId>;
 

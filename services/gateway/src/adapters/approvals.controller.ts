@@ -32,6 +32,7 @@ export class ApprovalsController {
   async list(@Caller() principal: Principal, @Query(zodPipe(ListQuery)) query: z.output<typeof ListQuery>): Promise<Page<ApprovalView>> {
     const rows = await this.readModels.pendingApprovals({
       org: principal.org,
+      invokedBy: principal.role === 'member' ? principal.name : null,
       before: query.cursor === undefined ? null : decodeCursor(query.cursor),
       limit: query.limit + 1,
     });

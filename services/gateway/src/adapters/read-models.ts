@@ -7,8 +7,9 @@ const runsPage = `select view from read.runs
   where org_id = $1 and ($2::text is null or invoked_by = $2) and ($3::text is null or status = $3)
     and ($4::timestamptz is null or (created_at, run_id) < ($4::timestamptz, $5::uuid))
   order by created_at desc, run_id desc limit $6`;
-const approvalsPage = `select run_id, tool_call_id, requested_at from read.approvals
+const approvalsPage = `select run_id, tool_call_id, requested_at from read.approvals a
   where org_id = $1 and status = 'pending' and ($2::timestamptz is null or (requested_at, approval_id) < ($2::timestamptz, $3))
+    and ($5::text is null or exists (select from read.runs r where r.run_id = a.run_id and r.org_id = a.org_id and r.invoked_by = $5))
   order by requested_at desc, approval_id desc limit $4`;
 
 /** The projector's views, read as one organisation at a time: row-level security binds the gateway's role. */
@@ -31,13 +32,14 @@ export function postgresReadModels(sql: ServiceContext['sql']): ReadModels {
         ]);
         return rows.map((row) => SessionView.parse(row.view));
       }),
-    pendingApprovals: ({ org, before, limit }) =>
+    pendingApprovals: ({ org, invokedBy, before, limit }) =>
       asOrganisation(org, async (tx) => {
         const { rows } = await tx.query<{ run_id: string; tool_call_id: string; requested_at: Date }>(approvalsPage, [
           org,
           before?.createdAt ?? null,
           before?.id ?? null,
           limit,
+          invokedBy,
         ]);
         return rows.map((row) => ({ runId: row.run_id, toolCallId: row.tool_call_id, requestedAt: row.requested_at.toISOString() }));
       }),

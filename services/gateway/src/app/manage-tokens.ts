@@ -1,5 +1,5 @@
 import { type Principal, Problem, type Role } from '@fluidbox/contracts';
-import { mayGiveRole } from '../domain/authority';
+import { isReservedName, mayGiveRole } from '../domain/authority';
 import type { TokenStore } from './authenticate';
 
 const dayMs = 86_400_000;
@@ -11,7 +11,8 @@ export async function createToken(
   body: { name: string; role: Role; ttl_days: number },
 ): Promise<{ name: string; role: Role; token: string; created_at: string; expires_at: string }> {
   if (!mayGiveRole(principal, body.role)) throw new Problem('forbidden', 'role: only an admin makes tokens');
-  if (body.name === 'admin') throw new Problem('conflict', 'name: `admin` is the bootstrap token; choose another');
+  if (isReservedName(body.name))
+    throw new Problem('conflict', `name: ${body.name} reads like the bootstrap token or the service itself; choose another`);
   const { token, hash } = deps.newToken();
   const createdAt = deps.now();
   const expiresAt = new Date(createdAt.getTime() + body.ttl_days * dayMs);

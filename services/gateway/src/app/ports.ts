@@ -10,7 +10,13 @@ export interface ReadModels {
     before: Cursor | null;
     limit: number;
   }): Promise<readonly SessionView[]>;
-  pendingApprovals(filter: { org: string; before: Cursor | null; limit: number }): Promise<readonly PendingApproval[]>;
+  /** `invokedBy`: only those of runs that this principal started; a cursor must not name what its reader may not see. */
+  pendingApprovals(filter: {
+    org: string;
+    invokedBy: string | null;
+    before: Cursor | null;
+    limit: number;
+  }): Promise<readonly PendingApproval[]>;
 }
 /** Where a pending approval stands; what it says is read from the run's stream. */
 export interface PendingApproval {

@@ -27,7 +27,7 @@ const end = () =>
   });
 
 /** A ledger in memory whose batches reach a bus in memory; `lost` swallows the wake-ups, as a broken bus does. */
-async function world({ lost = false } = {}) {
+async function world({ lost = false, mayGoOn = async () => true } = {}) {
   const clock = fakeClock();
   const ids = sequentialIds();
   const store = createMemoryStore();
@@ -43,7 +43,7 @@ async function world({ lost = false } = {}) {
     close = resolve;
   });
   const watch = (after = 0, takes: (event: EventView) => boolean = () => true) =>
-    watchRun({ ledger: ledgerOf('gateway'), bus, pollMs: lost ? 20 : 60_000 }, 'default', runId, after, {
+    watchRun({ ledger: ledgerOf('gateway'), bus, pollMs: lost ? 20 : 60_000, mayGoOn }, 'default', runId, after, {
       closed,
       send: async (event) => takes(event) && seen.push(event) > 0,
     });
@@ -69,6 +69,19 @@ describe('watching a run', () => {
     await add(message('two'), end());
     await watch(2);
     expect(seqs(seen)).toEqual([3]);
+  });
+
+  it('sends nothing more once the watcher may not see the run any longer, and returns', async () => {
+    let allowed = true;
+    const { seen, watch, add } = await world({ mayGoOn: async () => allowed });
+    const watching = watch();
+    await until(() => seen.length === 1);
+    await add(message('two'));
+    await until(() => seen.length === 2);
+    allowed = false;
+    await add(message('not for you'));
+    await watching;
+    expect(seqs(seen)).toEqual([1, 2]);
   });
 
   it('loses nothing when the bus wakes nobody', async () => {

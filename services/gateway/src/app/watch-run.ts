@@ -15,10 +15,11 @@ const isTerminal = (event: EventView): boolean =>
 
 /**
  * Sends every event after `after`, then each new one as it is committed, and returns after the terminal event. The bus only wakes: what is
- * sent is read from the ledger in order, so a lost message delays an event until the next one and never loses it.
+ * sent is read from the ledger in order, so a lost message delays an event until the next one and never loses it. Before each page it is
+ * asked whether the watcher may still see the run: a stream outlives the token it was opened with.
  */
 export async function watchRun(
-  deps: { ledger: Ledger; bus: Bus; pollMs: number },
+  deps: { ledger: Ledger; bus: Bus; pollMs: number; mayGoOn: () => Promise<boolean> },
   org: string,
   runId: string,
   after: number,
@@ -38,6 +39,7 @@ export async function watchRun(
   try {
     let cursor = after;
     while (!gone) {
+      if (!(await deps.mayGoOn())) return;
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
       });

@@ -8,5 +8,9 @@ export const maySeeRun = (principal: Principal, run: { invokedBy: string; org: s
 export const mayCancelRun = (principal: Principal, run: { invokedBy: string }): boolean =>
   principal.role === 'admin' || run.invokedBy === principal.name;
 
+/** Names that stand in the record for somebody else: the bootstrap token, and what settles an approval when no person does. */
+const reservedNames: ReadonlySet<string> = new Set(['admin', 'timeout', 'run_ended']);
+export const isReservedName = (name: string): boolean => reservedNames.has(name.toLowerCase());
+
 /** A token may be made by an admin only, and never with more than the maker has. */
 export const mayGiveRole = (principal: Principal, role: Role): boolean => principal.role === 'admin' && roleAtLeast(principal.role, role);

@@ -1,5 +1,5 @@
 import { Problem } from '@fluidbox/contracts';
-import { mayCancelRun, mayGiveRole, maySeeRun } from './authority';
+import { isReservedName, mayCancelRun, mayGiveRole, maySeeRun } from './authority';
 import { decodeCursor, encodeCursor } from './cursor';
 
 const principal = (name: string, role: 'member' | 'approver' | 'admin') => ({ name, role, org: 'default' });
@@ -17,6 +17,11 @@ describe('authority', () => {
     expect(mayCancelRun(principal('ann', 'member'), run)).toBe(true);
     expect(mayCancelRun(principal('root', 'admin'), run)).toBe(true);
     expect(mayCancelRun(principal('bob', 'approver'), run)).toBe(false);
+  });
+
+  it('keeps the names that stand for the bootstrap token and for nobody', () => {
+    expect(['admin', 'Admin', 'timeout', 'run_ended'].map(isReservedName)).toEqual([true, true, true, true]);
+    expect(['ann', 'admin2', 'time-out'].map(isReservedName)).toEqual([false, false, false]);
   });
 
   it('lets only an admin make tokens', () => {

@@ -18,7 +18,7 @@ type Request = ParsedRequestOf<typeof CreateRun>;
 /** Freeze, then one first event. A key names the run, so a repeat collides and answers the run that is there. */
 export async function createRun(ports: Ports, request: Request): Promise<ReplyOf<typeof CreateRun>> {
   const { principal, idempotency_key: key, body, invocation } = request;
-  const runId = key === null ? ports.ids.uuid() : uuidV5(principal.org, 'run', key);
+  const runId = key === null ? ports.ids.uuid() : uuidV5(principal.org, 'run', keyOf(principal.name, key));
   const stream = runStream(runId, principal.org);
   if (key !== null) {
     const { state } = await ports.ledger.state(runFold, stream, { fresh: true });
@@ -47,7 +47,10 @@ export async function createRun(ports: Ports, request: Request): Promise<ReplyOf
   return lost === null ? { run_id: RunId.parse(runId), replayed: false } : replay(ports, stream, lost, request);
 }
 
-/** Salted like everything a person wrote; the caller is part of it, so nobody is handed a run of somebody else who used the same key. */
+/** Everybody has keys of their own: nobody learns that somebody else used one, or takes it from them. */
+const keyOf = (name: string, key: string): string => JSON.stringify([name, key]);
+
+/** Salted like everything a person wrote. */
 const requestDigest = (keys: RunKeys, request: Request): string => keys.digest({ principal: request.principal.name, body: request.body });
 
 async function replay(ports: Ports, stream: StreamRef, run: RunState, request: Request): Promise<ReplyOf<typeof CreateRun>> {
