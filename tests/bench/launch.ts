@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
 import { promisify } from 'node:util';
-import { startSystemStack } from '../system/support/stack';
+import { withSystemStack } from '../system/support/with-stack';
 import { type Bench, type Plan, quantile, type Round } from './support/measure';
 
 const run = promisify(execFile);
@@ -24,13 +24,11 @@ export const launch: Bench = {
   sides: { ours: 'a run of the real agent program', theirs: `the bound of ${secondsMax} s`, control: 'a bare sandbox that starts Node' },
   async run({ rounds }: Plan) {
     const arrivals: (() => void)[] = [];
-    const stack = await startSystemStack({
-      script: () => {
-        arrivals.shift()?.();
-        return { text: 'done' };
-      },
-    });
-    try {
+    const script = () => {
+      arrivals.shift()?.();
+      return { text: 'done' };
+    };
+    return withSystemStack({ script }, async (stack) => {
       await stack.admin.createAgent({ name: 'launch', policy: 'default' });
       const once = async (): Promise<number> => {
         const first = new Promise<void>((resolve) => arrivals.push(resolve));
@@ -54,8 +52,6 @@ export const launch: Bench = {
         verified: `${rounds} runs ended; p50 ${p50.toFixed(0)} ms`,
         settings: { node: process.version, mode: stack.up.mode },
       };
-    } finally {
-      await stack.stop();
-    }
+    });
   },
 };

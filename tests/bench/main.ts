@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { endOnInterruption } from '../system/support/interruption';
 import { benches } from './benches';
 import { judge, plan } from './support/measure';
 import { report } from './support/report';
@@ -12,7 +13,7 @@ async function withServers<T>(work: (servers: () => Promise<Servers>) => Promise
   const stop = async (): Promise<void> => {
     await (await started)?.stop();
   };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop().finally(() => process.exit(130)));
+  endOnInterruption(stop);
   try {
     return await work(() => {
       started ??= startServers();

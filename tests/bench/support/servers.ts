@@ -28,9 +28,15 @@ class EmptyModule {}
 export async function startServers(): Promise<Servers> {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'fbx-bench-'));
   const stops: (() => Promise<unknown>)[] = [];
-  const stop = async (): Promise<void> => {
-    for (const each of stops.reverse()) await each();
+  const stopAll = async (): Promise<void> => {
+    for (const each of [...stops].reverse()) await each();
     fs.rmSync(dir, { recursive: true, force: true });
+  };
+  let stopping: Promise<void> | undefined;
+  // An interruption and the work that it breaks off both stop.
+  const stop = (): Promise<void> => {
+    stopping ??= stopAll();
+    return stopping;
   };
   try {
     return await open(dir, stops, stop);
@@ -57,6 +63,8 @@ async function open(dir: string, stops: (() => Promise<unknown>)[], stop: () => 
   const environment = { FLUIDBOX_SECRETS_DIR: dir, FLUIDBOX_KEK_FILE: path.join(dir, 'kek'), FLUIDBOX_LOG_LEVEL: 'silent' };
   const connect = async (): Promise<Client> => {
     const client = new Client({ connectionString: postgres.url('fluidbox') });
+    // A connection that breaks while it is idle: whoever uses it next hears of it from its query.
+    client.on('error', () => undefined);
     await client.connect();
     stops.push(() => client.end());
     return client;
