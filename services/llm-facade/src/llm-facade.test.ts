@@ -392,6 +392,20 @@ describe('budgets', () => {
     await next.text();
   });
 
+  it('give a request that is alone with too little what is left, and not what it asked for', async () => {
+    await start({ spec: specOf({ budgets: { max_cost_micro_usd: 100_000, max_tokens: null } }) });
+    provider.answers(streams([opening(10), ...ending(1_000, 'end_turn')]));
+    const maximum = async (max_tokens: number) => {
+      await (await facade.post(ask({ max_tokens }))).text();
+      return Number(provider.seen.at(-1)?.body.max_tokens);
+    };
+    expect(await maximum(5_000)).toBe(5_000);
+    const limited = await maximum(64_000);
+    expect(limited).toBeGreaterThan(8_000);
+    // About 90,000 micro-USD were left, at 10 a token.
+    expect(limited).toBeLessThan(9_000);
+  });
+
   it('admit who waits as soon as room is made', async () => {
     await start({ spec: specOf({ budgets: { max_tokens: 5_000, max_cost_micro_usd: null } }) });
     let answer = (): void => undefined;

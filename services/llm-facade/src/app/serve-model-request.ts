@@ -1,5 +1,5 @@
 import type { ModelRoute, ScreenedRequest } from '../domain/dialect';
-import { estimateOf } from '../domain/estimate';
+import { estimateOf, outputWithin } from '../domain/estimate';
 import { ModelRequestRefused, type Refusal, refusals } from '../domain/refusal';
 import { release, settlePessimistically } from '../domain/settlement';
 import type { Caller } from './authorize';
@@ -24,7 +24,7 @@ export async function serveModelRequest(
   const request = screenBody(caller, route, await readBody(ports, exchange));
   const { upstream } = ports;
   if (upstream === null) throw new ModelRequestRefused(refusals.noProviderKey());
-  const send = (): Promise<UpstreamAnswer> =>
+  const send = (body: Buffer): Promise<UpstreamAnswer> =>
     upstream.send({
       path: route.path,
       headers: {
@@ -32,10 +32,10 @@ export async function serveModelRequest(
         'content-type': 'application/json',
         accept: request.stream ? 'text/event-stream' : 'application/json',
       },
-      body: request.body,
+      body,
       givenUp: [exchange.hungUp, stopping],
     });
-  if (kind === 'count_tokens') return relayUnmetered(await send().catch(refuseFailure), exchange);
+  if (kind === 'count_tokens') return relayUnmetered(await send(request.body).catch(refuseFailure), exchange);
 
   await checkCoverage(ports, caller, request.toolResults);
   const { price } = caller.spec.price_table;
@@ -43,11 +43,12 @@ export async function serveModelRequest(
     throw new ModelRequestRefused(refusals.unknownPrice(caller.spec.model));
   const estimate = estimateOf(request.body.length, request.outputTokensMax, price);
   const reservation = await reserve(ports, caller, estimate, exchange.hungUp);
+  const within = outputWithin({ outputTokens: request.outputTokensMax, estimate, price }, reservation);
   const startedAt = ports.clock.now().getTime();
 
   let answer: UpstreamAnswer;
   try {
-    answer = await send();
+    answer = await send(within === request.outputTokensMax ? request.body : dialect.withOutputMax(request.body, within));
   } catch (error) {
     await bookFailure(ports, { caller, route, request, reservation, estimate, startedAt, exchange }, error);
     return refuseFailure(error);

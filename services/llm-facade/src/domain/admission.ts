@@ -28,7 +28,8 @@ export type Admission =
 /**
  * Spend is reserved before it happens. The events and the admission are decided from one version of the stream, so two requests never
  * both take the last of a budget. A sole claimant with anything left is admitted with what is left: otherwise an estimate larger than the
- * rest would stop a run that might well have fitted. The overspend is bounded by one request.
+ * rest would stop a run that might well have fitted. It may write what that pays for (`outputWithin`), so the overspend is bounded by one
+ * small answer.
  */
 export function admit(run: RunState, request: AdmissionRequest): { events: readonly EventDraft[]; result: Admission } {
   const refused = refuseAccess(run, request.generation, request.now);

@@ -56,6 +56,15 @@ describe('screening a Messages request', () => {
     expect(sent(body({ service_tier: 'auto', speed: null }))).toMatchObject({ service_tier: 'auto', speed: null, max_tokens: 100 });
   });
 
+  it('can be limited: the maximum, and what is thought within it', () => {
+    const limited = (change: Record<string, unknown>, outputTokens = 5_000) =>
+      JSON.parse(anthropicMessages.withOutputMax(Buffer.from(JSON.stringify(body(change))), outputTokens).toString()) as object;
+    expect(limited({ max_tokens: 64_000 })).toEqual(body({ max_tokens: 5_000 }));
+    const thinks = (budget_tokens: number) => ({ thinking: { type: 'enabled', budget_tokens } });
+    expect(limited(thinks(2_000))).toEqual(body({ max_tokens: 5_000, ...thinks(2_000) }));
+    expect(limited(thinks(60_000))).toEqual(body({ max_tokens: 5_000, ...thinks(3_976) }));
+  });
+
   it('forwards betas, but for those that change the price', () => {
     const forwarded = (beta: string) => anthropicMessages.forwardedHeaders({ 'anthropic-beta': beta })['anthropic-beta'];
     expect(forwarded('a-2025, context-1m-2025-08-07 ,b-2026,fast-mode-2026-02-01')).toBe('a-2025,b-2026');

@@ -11,6 +11,7 @@ export const anthropicMessages: Dialect = {
   id: 'anthropic_messages',
   paths: { 'v1/messages': 'generate', 'v1/messages/count_tokens': 'count_tokens' },
   screen,
+  withOutputMax,
   forwardedHeaders: (incoming) => {
     const asked = (incoming['anthropic-beta'] ?? '').split(',').map((beta) => beta.trim());
     const betas = asked.filter((beta) => beta !== '' && !isDearerBeta(beta));
@@ -98,6 +99,19 @@ function screen(
       toolResults: kind === 'generate' ? toolResultsOf(body.messages) : [],
     },
   };
+}
+
+/** What is thought counts as output, and must be less than all of it. */
+const answerTokensMin = 1_024;
+
+function withOutputMax(body: Buffer, outputTokens: number): Buffer {
+  const { thinking, ...request } = JSON.parse(body.toString('utf8')) as { thinking?: unknown };
+  const isLarger = isObject(thinking) && typeof thinking.budget_tokens === 'number' && thinking.budget_tokens >= outputTokens;
+  const within = isLarger ? { ...thinking, budget_tokens: outputTokens - answerTokensMin } : thinking;
+  return Buffer.from(
+    JSON.stringify({ ...request, max_tokens: outputTokens, ...(within === undefined ? {} : { thinking: within }) }),
+    'utf8',
+  );
 }
 
 function screenTools(tools: unknown, rules: ScreenRules): { kept: unknown[]; dropped: Set<string> } | string {

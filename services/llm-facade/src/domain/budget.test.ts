@@ -3,7 +3,7 @@ import { type RunState, reserved } from '@fluidbox/run-stream';
 import fc from 'fast-check';
 import { refuseAccess } from './access';
 import { admit, type Reservation } from './admission';
-import { estimateOf } from './estimate';
+import { estimateOf, outputTokensMin, outputWithin } from './estimate';
 import { created, fold, type Given, lease, live, now, recorded, reservedFor, running, settledFor } from './runs.fixture';
 import { type Outcome, release, settle, settlePessimistically } from './settlement';
 
@@ -28,6 +28,21 @@ describe('admission', () => {
     const { events, result } = ask(spent, 2, 1);
     expect(result).toMatchObject({ kind: 'refused', refusal: { status: 429, code: 'budget_exhausted', retry: 'never' } });
     expect(events).toMatchObject([{ type: 'budget.exceeded', data: { budget: 'tokens', limit: 1_000, spent: 1_000 } }]);
+  });
+
+  it('lets a request that was admitted with less write what its reservation pays for, and one small answer at least', () => {
+    const price = { input: 1_000_000, output: 10_000_000, cache_read: 100_000, cache_write: 1_000_000 };
+    const request = { outputTokens: 64_000, estimate: estimateOf(3_000, 64_000, price), price };
+    const { tokens, costMicroUsd } = request.estimate;
+    expect(outputWithin(request, { tokens, costMicroUsd })).toBe(64_000);
+    expect(outputWithin(request, { tokens, costMicroUsd: 1_000 + 200_000 })).toBe(20_000);
+    expect(outputWithin(request, { tokens: 1_000 + 9_000, costMicroUsd })).toBe(9_000);
+    expect(outputWithin(request, { tokens: 1_000 + 9_000, costMicroUsd: 1_000 + 80_000 })).toBe(8_000);
+    expect(outputWithin(request, { tokens, costMicroUsd: 1 })).toBe(outputTokensMin);
+    expect(outputWithin({ ...request, outputTokens: 100 }, { tokens: 1, costMicroUsd: 1 })).toBe(100);
+    const unpriced = { ...request, estimate: estimateOf(3_000, 64_000, null), price: null };
+    expect(outputWithin(unpriced, { tokens, costMicroUsd: null })).toBe(64_000);
+    expect(outputWithin(unpriced, { tokens: 1_000 + 9_000, costMicroUsd: null })).toBe(9_000);
   });
 
   it('says budget.exceeded once', () => {

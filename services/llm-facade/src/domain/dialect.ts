@@ -16,6 +16,8 @@ export interface Dialect {
     kind: RequestKind,
     rules: ScreenRules,
   ): { readonly ok: true; readonly request: ScreenedRequest } | { readonly ok: false; readonly refusal: Refusal };
+  /** A screened body that asks for no more than this much output. */
+  withOutputMax(body: Buffer, outputTokens: number): Buffer;
   /** Headers of the request that the provider may see. The credential is not among them. */
   forwardedHeaders(incoming: Readonly<Record<string, string | undefined>>): Record<string, string>;
   credentialHeaders(key: string): Record<string, string>;
