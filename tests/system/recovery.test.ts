@@ -1,6 +1,7 @@
 import type { EventView } from '@fluidbox/contracts';
 import { until } from '@fluidbox/testing';
 import { type BusyRun, busyScript, killPart, type Moment, type Part, prepareBusyRuns, startBusyRun } from './support/recovery/busy-run';
+import { untilCallIsParked } from './support/recovery/parked-calls';
 import { liveSandboxes, processesOfRun, supervisorOf } from './support/recovery/processes-of-run';
 import { type SystemStack, startSystemStack } from './support/stack';
 import { typesOf } from './support/wire-run';
@@ -23,7 +24,7 @@ describe('kill -9 of a process of the stack under a run', () => {
   const plans: readonly (readonly [Part, Moment])[][] = [
     [
       ['run-specs', 'run created'],
-      ['scheduler', 'workspace ready, sandbox not started'],
+      ['scheduler', 'supervisor runs, sandbox not started'],
       ['gateway', 'model stream open'],
       ['approvals', 'call waits for approval'],
       ['projector', 'run winds down'],
@@ -72,8 +73,10 @@ describe('kill -9 of a process of the stack under a run', () => {
     await run.reached('call waits for approval');
     expect(liveSandboxes(stack.home, run.id)).toBe(1);
     process.kill(supervisorOf(stack.home, run.id) ?? 0, 'SIGKILL');
-    const { id } = run;
-    await until(() => processesOfRun(stack.home, id).length === 0, { timeoutMs: 5_000 });
+    const { id, events: eventsOfRun } = run;
+    // Its end is recorded only when nothing of it lives.
+    await until(async () => typesOf(await eventsOfRun(), 'sandbox.exited').length > 0, { timeoutMs: 20_000 });
+    expect(processesOfRun(stack.home, id)).toEqual([]);
     const events = await run.over();
     expect(resultOf(events)).toMatchObject({ outcome: 'failed', reason: 'sandbox_exited' });
     expect(typesOf(events, 'sandbox.exited').map(({ data }) => data.cause)).toEqual(['lost']);
@@ -103,6 +106,7 @@ describe('`up` itself ends under a run', () => {
     expect(liveSandboxes(stack.home, id)).toBe(1);
     await stack.startAgain();
     expect(stack.output()).toMatch(/an earlier stack left behind: .*nats.*postgres/);
+    await untilCallIsParked(stack.up.control_url);
     expect(await pending()).toEqual([before]);
     await run.approve();
     const events = await run.over();

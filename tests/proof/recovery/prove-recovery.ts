@@ -28,7 +28,12 @@ const hit =
   (victim: Victim) =>
   (moment: Moment): Hit => ({ victim, moment, outcome });
 const partHits: readonly Hit[] = parts.flatMap((part) => moments.map(hit('completed')(part)));
-const withSandbox: readonly Moment[] = ['model stream open', 'call waits for approval', 'just approved'];
+const withSandbox: readonly Moment[] = [
+  'supervisor runs, sandbox not started',
+  'model stream open',
+  'call waits for approval',
+  'just approved',
+];
 const supervisorHits: readonly Hit[] = withSandbox.map(hit('failed')('supervisor'));
 const upHits: readonly Hit[] = (['up (kill -9)', 'up (SIGTERM)'] as const).flatMap((up) => moments.map(hit('completed')(up)));
 

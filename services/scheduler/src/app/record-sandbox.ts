@@ -22,9 +22,14 @@ export async function adoptSandbox(ports: Ports, stream: StreamRef, run: RunStat
   await recordStarted(ports, stream, sandbox.started, spec.runner_digest);
 }
 
-/** How the sandbox of the current generation ended. Without a word from its supervisor it is lost. */
+/**
+ * How the sandbox of the current generation ended. Without a word from its supervisor it is lost: the death signal ends its tree, and
+ * that is made sure of before anything is said.
+ */
 export async function recordExit(ports: Ports, stream: StreamRef, run: RunState, sandbox: SandboxState): Promise<void> {
   await ensureKeys(ports, stream);
+  const place = ports.places.find(stream);
+  if (sandbox.status === 'lost' && place !== null) await ports.sandboxes.stop(place);
   const { generation } = run;
   const ended = sandbox.status === 'ended' && sandbox.exit.generation === generation ? sandbox.exit : null;
   const sandboxIdKnown =

@@ -4,7 +4,7 @@ import type { MessagesRequest, ModelStep } from '@fluidbox/testing/model';
 import type { SystemStack } from '../stack';
 import { typesOf } from '../wire-run';
 import { faultsOfRun, workOf } from './check-run';
-import { watchSandboxes } from './processes-of-run';
+import { supervisorOf, watchSandboxes } from './processes-of-run';
 
 /** Allows echo, asks for cp: a run has one call of each kind that matters here. */
 const busyPolicy = `
@@ -40,6 +40,7 @@ export const busyScript = (request: MessagesRequest): ModelStep => {
 export const moments = [
   'run created',
   'workspace ready, sandbox not started',
+  'supervisor runs, sandbox not started',
   'model stream open',
   'call waits for approval',
   'just approved',
@@ -104,6 +105,10 @@ export async function startBusyRun(stack: SystemStack, name: string): Promise<Bu
           return;
         case 'workspace ready, sandbox not started':
           await until(() => has('workspace.initialized'), { ...patience, everyMs: 5 });
+          if (await has('sandbox.started')) throw new Error('the moment was missed: the sandbox has started');
+          return;
+        case 'supervisor runs, sandbox not started':
+          await until(() => supervisorOf(stack.home, id), { ...patience, everyMs: 5 });
           if (await has('sandbox.started')) throw new Error('the moment was missed: the sandbox has started');
           return;
         case 'model stream open':
