@@ -61,9 +61,15 @@ const changes: { readonly [T in EventType]: Change<T> } = {
     state.quiesceDeadlineAt = time(data.deadline_at);
   },
   'run.result': nothing,
-  'agent.message': nothing,
-  'tool.completed': nothing,
+  'agent.message': (state, data) => {
+    state.reported.events += 1;
+    state.reported.chars += data.chars;
+  },
+  'tool.completed': (state) => {
+    state.reported.events += 1;
+  },
   'run.error': (state, data) => {
+    state.reported.events += 1;
     state.lastErrorCode = data.code;
   },
   'workspace.initialized': (state, data) => {

@@ -91,6 +91,8 @@ export interface RunState {
   quiesceDeadlineAt: number | null;
   outcome: Outcome | null;
   resultSeen: boolean;
+  /** What the runner reported so far: messages, completions, errors; `chars` of its messages. */
+  reported: { events: number; chars: number };
   /** Code of the last `run.error`. */
   lastErrorCode: string | null;
   workspaceReady: boolean;
@@ -145,6 +147,7 @@ export const initialRun = (): RunState => ({
   quiesceDeadlineAt: null,
   outcome: null,
   resultSeen: false,
+  reported: { events: 0, chars: 0 },
   lastErrorCode: null,
   workspaceReady: false,
   archiveDigest: null,

@@ -9,7 +9,7 @@ import {
   type TimelineEvent,
 } from '@fluidbox/contracts';
 import { createKekKeyring, createLedger, createMemoryStore } from '@fluidbox/event-store';
-import { runFold } from '@fluidbox/run-stream';
+import { initialRun, runFold } from '@fluidbox/run-stream';
 import { kekFromBytes } from '@fluidbox/seal';
 import { createdRun, fakeClock, sequentialIds } from '@fluidbox/testing';
 import { attendRun } from './attend-run';
@@ -124,6 +124,17 @@ describe('two people at once (H-AP-01)', () => {
 });
 
 describe('editing', () => {
+  it('never approves what the gate has not seen, though the approval came up in the moment between', async () => {
+    const { portsOf, ask, decide, events } = await world();
+    const id = await ask('toolu_1');
+    const ports = portsOf();
+    const nothingYet = async () => ({ state: initialRun(), version: 0 });
+    const late: Ports = { ...ports, ledger: { ...ports.ledger, state: nothingYet as never } };
+    expect(await outcome(decide(late, id, 'edit', 'grace', { input: { command: 'curl' } }))).toEqual({ refused: 'conflict' });
+    expect(await events('approval.decided')).toHaveLength(0);
+    expect(await decide(ports, id, 'edit', 'grace', { input: { command: 'ls' } })).toMatchObject({ decision: 'approved' });
+  });
+
   it('approves the edited input, which the gate then reads from the event', async () => {
     const { portsOf, ask, decide, events, gate } = await world();
     const id = await ask('toolu_1');

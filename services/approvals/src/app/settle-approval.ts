@@ -26,9 +26,12 @@ export async function settleApproval(
   // A refusal is not checked by the store, so it must not rest on a cache that has not heard the newest.
   await ports.ledger.state(runFold, stream, { fresh: true });
   const editedDigest = body.decision === 'edit' ? await allowedEdit(ports, stream, toolCallId, body.input, context()) : undefined;
-  const result = await ports.ledger.decide(runFold, stream, (run) =>
-    decideApproval(run, { ...context(), ...(editedDigest === undefined ? {} : { editedDigest }) }),
-  );
+  const result = await ports.ledger.decide(runFold, stream, (run) => {
+    const settled = decideApproval(run, { ...context(), ...(editedDigest === undefined ? {} : { editedDigest }) });
+    // The gate was not asked because there was nothing to decide, and now there is: the edit must not pass unseen, nor the first input in its place.
+    const isUnseen = body.decision === 'edit' && editedDigest === undefined && !(settled.result instanceof Problem);
+    return isUnseen ? { events: [], result: new Problem('conflict', 'the approval has changed in this moment; decide again') } : settled;
+  });
   // A refusal may come with events of its own (expired, refused); they are stored by now.
   if (result instanceof Problem) throw result;
   return { approval_id, ...result };

@@ -9,13 +9,15 @@ import {
   streamNameOf,
 } from '@fluidbox/contracts';
 import type { RunKeys } from '@fluidbox/seal';
+import { refuseMoreReports } from '../domain/run';
 import { reportingRun } from './decide-on-run';
 import type { Ports } from './ports';
 
 /** A fact as the runner tells it: appended at any version, fenced by its generation, its text sealed. */
 export async function reportEvent(ports: Ports, request: ParsedRequestOf<typeof ReportEvent>): Promise<{ seq: number }> {
   const stream = runStream(request.run_id, request.org);
-  const { refusal } = await reportingRun(ports, stream, request.generation);
+  const { run, refusal: stranger } = await reportingRun(ports, stream, request.generation);
+  const refusal = stranger ?? refuseMoreReports(run);
   if (refusal !== null) throw refusal;
   const keys = await ports.ledger.keyring.keysOf(streamNameOf(stream));
   const stored = await ports.ledger.record(stream, [draftOf(request.event, keys)], { generation: request.generation });

@@ -1,7 +1,8 @@
 import { type EventDraft, Problem, runStream } from '@fluidbox/contracts';
 import { evolveRun, initialRun, type RunState } from '@fluidbox/run-stream';
 import { createdRun, recorded } from '@fluidbox/testing';
-import { type Decided, decideCancel, decideCreate, decideLaunch, decideRenew, decideResult, refuseReport } from './run';
+import { limits } from './limits';
+import { type Decided, decideCancel, decideCreate, decideLaunch, decideRenew, decideResult, refuseMoreReports, refuseReport } from './run';
 
 const runId = '0198b3a0-0000-7000-8000-000000000002';
 const t0 = Date.parse('2026-01-01T00:00:00.000Z');
@@ -148,6 +149,18 @@ describe('cancel', () => {
   });
 });
 
+describe('reports of a runner', () => {
+  const said = (chars: number) => draft('agent.message', { role: 'assistant', digest: `sha256:${'a'.repeat(64)}`, chars });
+
+  it('are taken until they are more than an honest runner has to say', () => {
+    const many = (count: number) => given(...running, ...Array.from({ length: count }, () => said(10)));
+    expect(refuseMoreReports(many(limits.reportedEventsMax - 1))).toBeNull();
+    expect(refuseMoreReports(many(limits.reportedEventsMax))).toMatchObject({ code: 'payload_too_large' });
+    expect(refuseMoreReports(given(...running, said(limits.reportedCharsMax - 1)))).toBeNull();
+    expect(refuseMoreReports(given(...running, said(limits.reportedCharsMax)))).toMatchObject({ code: 'payload_too_large' });
+  });
+});
+
 describe('lease', () => {
   const renew = (drafts: readonly EventDraft[], ttlSecs: number, secs: number, generation = 1) =>
     shown(decideRenew(given(...drafts), { generation, ttlSecs }, t0 + secs * 1_000));
@@ -155,6 +168,13 @@ describe('lease', () => {
   it('is extended, never cut short', () => {
     expect(renew(running, 900, 300)).toEqual([['lease.granted'], { renewed: true, ttl_secs: 900 }]);
     expect(renew(running, 60, 300)).toEqual([[], { renewed: true, ttl_secs: 60 }]);
+  });
+
+  it('grows the ledger only when it gains something, however often it is asked for', () => {
+    expect(renew(running, 900, 30)).toEqual([[], { renewed: true, ttl_secs: 870 }]);
+    expect(renew(running, 900, 60)).toEqual([['lease.granted'], { renewed: true, ttl_secs: 900 }]);
+    expect(renew(running, 30, 871)).toEqual([[], { renewed: true, ttl_secs: 29 }]);
+    expect(renew(running, 30, 873)).toEqual([['lease.granted'], { renewed: true, ttl_secs: 30 }]);
   });
 
   it('is clamped to 15 minutes', () => {

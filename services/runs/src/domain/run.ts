@@ -9,6 +9,7 @@ import {
   roleAtLeast,
 } from '@fluidbox/contracts';
 import { acceptsWork, exists, isTerminal, isWindingDown, leaseRefusal, type RunState } from '@fluidbox/run-stream';
+import { limits } from './limits';
 import { actor, forcedEnding, sandboxAlive, windDown } from './wind-down';
 
 /** Decisions on what others ask of a run. What time and other services bring about is `nextStep`. */
@@ -89,11 +90,13 @@ export function decideRenew(
   if (!acceptsWork(run)) return { events: [], result: { renewed: false, ttl_secs: 0 } };
   const ttlSecs = Math.min(request.ttlSecs, leaseTtlSecsMax);
   const until = now + ttlSecs * 1_000;
-  const result = { renewed: true, ttl_secs: ttlSecs };
-  if (until <= run.leaseValidUntil) return { events: [], result };
+  // A runner that renews without end must not fill the ledger: what gains next to nothing is answered with the lease that is.
+  if (until - run.leaseValidUntil < Math.min(limits.leaseSlackMs, ttlSecs * 100)) {
+    return { events: [], result: { renewed: true, ttl_secs: Math.min(ttlSecs, Math.floor((run.leaseValidUntil - now) / 1_000)) } };
+  }
   return {
     events: [{ type: 'lease.granted', actor, data: { generation: run.generation, valid_until: new Date(until).toISOString() } }],
-    result,
+    result: { renewed: true, ttl_secs: ttlSecs },
   };
 }
 
@@ -137,4 +140,10 @@ export function refuseReport(run: RunState, generation: number): Problem | null 
   if (!exists(run)) return gone();
   if (generation !== run.generation) return new Problem('stale_lease', `the run is at generation ${run.generation}`);
   return isTerminal(run) ? new Problem('run_not_active', `the run is ${run.status}`) : null;
+}
+
+/** Whether there is room for one more report. */
+export function refuseMoreReports({ reported }: RunState): Problem | null {
+  if (reported.events < limits.reportedEventsMax && reported.chars < limits.reportedCharsMax) return null;
+  return new Problem('payload_too_large', 'the runner of this run has reported more than a run may');
 }
