@@ -9,6 +9,7 @@ import { type Output, standardOutput } from '../output';
 import { createAgentCommand, getPolicyCommand, importPolicyCommand, listAgentsCommand } from './agents';
 import { approvalsCommand, decideCommand } from './approvals';
 import { followRun } from './follow-run';
+import { type ExplainOptions, explainCalls, testPolicyFile, validatePolicyFile } from './policy-files';
 import { cancelCommand, diffCommand, getCommand, listCommand, runCommand } from './runs';
 import { createTokenCommand, listTokensCommand, revokeTokenCommand } from './tokens';
 
@@ -162,4 +163,30 @@ function registerManagement(program: Command): void {
     .action((name: string, options: { json?: boolean; version?: number }) =>
       call(options.json, (api, output) => getPolicyCommand(api, name, options.version, output)),
     );
+
+  registerPolicyFiles(policy);
+}
+
+/** Works on files alone: no stack, no network. */
+function registerPolicyFiles(policy: Command): void {
+  const onFile = (work: (output: Output) => number, json: boolean | undefined): void => {
+    const code = work(standardOutput(json === true));
+    if (code !== 0) throw new CommandFailure('', code);
+  };
+  withJson(policy.command('validate <file>'))
+    .description('parse strictly and name every problem with its line; exit 1 on findings')
+    .action((file: string, { json }: { json?: boolean }) => onFile((output) => validatePolicyFile(file, output), json));
+  withJson(policy.command('test <file>'))
+    .description('run the tests that stand in the document')
+    .action((file: string, { json }: { json?: boolean }) => onFile((output) => testPolicyFile(file, output), json));
+  withJson(policy.command('explain'))
+    .description('what the gate would say to a call, by which rule, and what would change it')
+    .requiredOption('--policy <file>')
+    .option('--tool <name>')
+    .option('--input <json>', 'input of the call', jsonObject)
+    .option('--cwd <dir>', 'where relative paths start (default /workspace)')
+    .option('--calls <file>', 'one {tool, input, cwd?} per line instead')
+    .addOption(new Option('--tier <tier>').choices(['trusted', 'read_only']))
+    .option('--autonomous', 'nobody is there to answer')
+    .action((options: ExplainOptions & { json?: boolean }) => onFile((output) => explainCalls(options, output), options.json));
 }
