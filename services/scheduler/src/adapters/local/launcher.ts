@@ -13,7 +13,7 @@ exec "$@"`;
 
 /**
  * As root only, in a mount namespace of its own: binds every source into a small tmpfs that the run's uid can reach, because the run's
- * folder may lie in a folder of mode 0700. The agent then sees these paths, not the host's, in its mount table.
+ * folder may lie in a folder of mode 0700. The mount table inside still names where each bind comes from: a name, nothing that opens.
  */
 export const stageSources = `
 set -e
