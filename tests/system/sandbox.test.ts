@@ -54,7 +54,7 @@ const step = (match: string, command: string) => ({
 });
 
 describe('the sandbox, from a command of the real agent program', () => {
-  const source = fs.mkdtempSync(path.join(os.tmpdir(), 'fbx-sandbox-'));
+  let source = '';
   let stack: SystemStack | undefined;
   const running = (): SystemStack => {
     if (stack === undefined) throw new Error('the stack did not start');
@@ -62,6 +62,7 @@ describe('the sandbox, from a command of the real agent program', () => {
   };
 
   beforeAll(async () => {
+    source = fs.mkdtempSync(path.join(os.tmpdir(), 'fbx-sandbox-'));
     stack = await startSystemStack({
       script: { conversations: [escapeConversation, step('Show the environment.', showEnvironment), step('Try to get out.', tryEgress)] },
       sources: [source],
