@@ -14,7 +14,8 @@ const layers = {
   'event-store': ['contracts', 'redaction', 'run-stream', 'seal'],
   'service-kit': ['bus', 'contracts', 'event-store', 'redaction', 'run-stream', 'seal'],
   testing: ['contracts', 'event-store', 'tooling'],
-  cli: ['contracts', 'event-store', 'run-stream', 'testing', 'tooling'],
+  // policy: files are validated, tested and explained without a stack.
+  cli: ['contracts', 'event-store', 'policy', 'run-stream', 'testing', 'tooling'],
 };
 
 /** Tests, and what only they use. */
