@@ -71,7 +71,10 @@ async function hitOnce(stack: SystemStack, { victim, moment, outcome }: Hit, nam
     await strike(stack, victim, run);
     const events = await finish(run, outcome);
     const result = events.at(-1)?.data;
-    const unexpected = result?.outcome === outcome ? [] : [`expected ${outcome}`];
+    const unexpected = [
+      ...(result?.outcome === outcome ? [] : [`expected ${outcome}`]),
+      ...(outcome === 'completed' && result?.coverage !== 'full' ? [`coverage is ${String(result?.coverage)}`] : []),
+    ];
     const came = `${String(result?.outcome)} (${String(result?.reason)})`;
     return { victim, moment, outcome: came, secs: secsSince(startedAt), faults: [...unexpected, ...(await run.faults())] };
   } catch (error) {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { ApiClient } from '@fluidbox/cli';
 import { UpFile } from '@fluidbox/contracts';
 import { type ScriptedModel, type ScriptedModelOptions, startScriptedModel, until } from '@fluidbox/testing';
+import { supervisorOf } from './recovery/processes-of-run';
 
 export const repositoryRoot = path.resolve(__dirname, '../../..');
 const cli = path.join(repositoryRoot, 'libs/cli/dist/main.js');
@@ -101,9 +102,19 @@ export async function startSystemStack(choice: StackChoice): Promise<SystemStack
     async stop() {
       await endChild(child, 'SIGTERM');
       await model.close();
+      endSandboxes(home);
       fs.rmSync(home, { recursive: true, force: true });
     },
   };
+}
+
+/** Sandboxes outlive their stack on purpose; those of a test that failed must not. */
+function endSandboxes(home: string): void {
+  const runs = path.join(home, 'runs');
+  for (const runId of fs.existsSync(runs) ? fs.readdirSync(runs) : []) {
+    const pid = supervisorOf(home, runId);
+    if (pid !== null) process.kill(pid, 'SIGKILL');
+  }
 }
 
 async function endChild(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {

@@ -48,8 +48,13 @@ export function watchSandboxes(home: string, runId: string): { most(): number; s
   return { most: () => most, stop: () => clearInterval(timer) };
 }
 
-/** The supervisor of a run, from its lock. */
+/** The supervisor of a run, from its lock, while it lives. */
 export function supervisorOf(home: string, runId: string): number | null {
   const lock = read(path.join(home, 'runs', runId, 'supervisor.json'));
-  return lock === '' ? null : z.looseObject({ pid: z.number().int() }).parse(JSON.parse(lock)).pid;
+  if (lock === '') return null;
+  const { pid } = z.looseObject({ pid: z.number().int() }).parse(JSON.parse(lock));
+  return read(`/proc/${pid}/cmdline`).includes('supervisor/main.js') ? pid : null;
 }
+
+/** Whether its supervisor said that the sandbox stands. */
+export const sandboxStands = (home: string, runId: string): boolean => fs.existsSync(path.join(home, 'runs', runId, 'started.json'));
