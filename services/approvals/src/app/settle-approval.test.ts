@@ -144,6 +144,20 @@ describe('editing', () => {
     expect(await gate.content(stream, decided?.seq ?? 0, 'rest')).toMatchObject({ edited_input: { command: 'ls' } });
   });
 
+  it('answers the same edit again, and nothing else as if it were the same', async () => {
+    const { portsOf, ask, decide, events, gateSays } = await world();
+    const id = await ask('toolu_1');
+    const ports = portsOf();
+    const first = await decide(ports, id, 'edit', 'grace', { input: { command: 'ls' } });
+    expect(await decide(ports, id, 'edit', 'grace', { input: { command: 'ls' } })).toEqual(first);
+    expect(await outcome(decide(ports, id, 'approve'))).toMatchObject({ refused: 'approval_settled', decision: 'approved' });
+    gateSays({ verdict: 'allow', reason: '', edited_digest: `sha256:${'e'.repeat(64)}` });
+    expect(await outcome(decide(ports, id, 'edit', 'grace', { input: { command: 'ls -l' } }))).toMatchObject({
+      refused: 'approval_settled',
+    });
+    expect(await events('approval.decided')).toHaveLength(1);
+  });
+
   it('is 422 when the gate denies it, and the approval stays pending', async () => {
     const { portsOf, ask, decide, events, gateSays } = await world();
     const id = await ask('toolu_1');

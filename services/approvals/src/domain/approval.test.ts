@@ -87,6 +87,20 @@ describe('deciding', () => {
     expect(shown(decide(settled, 'deny'))).toEqual([[], 'approval_settled']);
   });
 
+  it('takes only the same input for the same decision', () => {
+    const input = { command: 'git push --dry-run' };
+    const plain = [...asked(), ...eventsOf(decide(asked(), 'approve'))];
+    const edited = [...asked(), ...eventsOf(decide(asked(), 'edit', undefined, { body: { input }, editedDigest }))];
+    expect(shown(decide(edited, 'approve'))).toEqual([[], 'approval_settled']);
+    expect(shown(decide(edited, 'edit', undefined, { body: { input }, editedDigest: `sha256:${'c'.repeat(64)}` }))).toEqual([
+      [],
+      'approval_settled',
+    ]);
+    expect(shown(decide(plain, 'edit', undefined, { body: { input }, editedDigest }))).toEqual([[], 'approval_settled']);
+    expect(shown(decide(edited, 'edit', undefined, { body: { input }, editedDigest }))).toEqual([[], 'approved']);
+    expect(shown(decide(plain, 'approve'))).toEqual([[], 'approved']);
+  });
+
   it('names both digests when the input was edited, and keeps the edited input', () => {
     const { events } = decide(asked(), 'edit', ['grace', 'approver'], { body: { input: { command: 'git push --dry-run' } }, editedDigest });
     expect(events.map(({ data }) => (data as { edited_digest?: string }).edited_digest)).toEqual([editedDigest, editedDigest]);

@@ -56,7 +56,7 @@ export function decideApproval(run: RunState, context: DecideContext): Settled {
   const { approval } = found;
   const forbidden = whyForbidden(run, approval, context.principal);
   if (forbidden !== null) return refuse(new Problem('forbidden', forbidden));
-  if (approval.settled !== null) return answerSettled(approval, context);
+  if (approval.settled !== null) return answerSettled(found, context);
   if (!acceptsWork(run)) return refuseForRun(run, found);
   if (context.now >= approval.expiresAt) {
     return {
@@ -96,17 +96,21 @@ function whyForbidden(run: RunState, approval: ApprovalState, principal: Princip
 const refuse = (result: Problem): Settled => ({ events: [], result });
 
 /** The winner's own request, sent again, gets its answer again; everybody else learns what was settled and by whom. */
-function answerSettled(approval: ApprovalState, { principal, body }: DecideContext): Settled {
+function answerSettled({ call, approval }: Found, { principal, body, editedDigest }: DecideContext): Settled {
   const { settled } = approval;
   if (settled === null) return refuse(new Problem('internal', 'asked for the settlement of a pending approval'));
   const wanted = {
     decision: body.decision === 'deny' ? 'denied' : 'approved',
     scope: body.decision === 'approve_session' ? 'session' : 'once',
   };
+  // What ran must be what this request approves: the first input, or the same edit. Before the gate has told its digest an edit may be the same.
+  const approvedEdit = call.decision?.editedDigest ?? null;
+  const sameInput =
+    body.decision === 'edit' ? approvedEdit !== null && approvedEdit === (editedDigest ?? approvedEdit) : approvedEdit === null;
   const same =
     settled.by === principal.name &&
     settled.decision === wanted.decision &&
-    (settled.decision === 'denied' || settled.scope === wanted.scope);
+    (settled.decision === 'denied' || (settled.scope === wanted.scope && sameInput));
   if (same)
     return {
       events: [],

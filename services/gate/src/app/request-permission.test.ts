@@ -161,6 +161,14 @@ describe('asking for permission', () => {
     });
   });
 
+  it('an edit that is no call of its tool is denied, naming the field', async () => {
+    const { one, request } = await world();
+    await requestPermission(one, request('git push'));
+    const edit = (input: Record<string, unknown>) => evaluateEdit(one, { run_id: runId, org: 'default', tool_call_id: 'toolu_1', input });
+    expect(await edit({ cmd: 'ls' })).toMatchObject({ verdict: 'deny', reason: '/command: a Bash call needs a command' });
+    expect(await edit({ command: 'ls' })).toMatchObject({ verdict: 'allow' });
+  });
+
   it.each([
     ['another generation', { generation: 2 }, 'stale_lease'],
     ['another run', { run_id: RunId.parse('0198b3a0-0000-7000-8000-00000000000f') }, 'not_found'],

@@ -110,6 +110,14 @@ describe('a new call', () => {
     expect(decided.result).toMatchObject({ kind: 'denied', code: 'policy_denied', message: expect.stringContaining('no network here') });
     expect(decision(decided)).toMatchObject({ verdict: 'deny', source: 'policy', rule: { index: 0, part: 'deny: curl' } });
   });
+  it('without the field its tool needs is denied by its shape, in observe mode too', () => {
+    for (const using of [rules(), rules({ mode: 'observe' })]) {
+      const decided = ask(given(...running()), { tool: 'Bash', input: { cmd: 'ls' } }, using);
+      expect(decided.result).toMatchObject({ kind: 'denied', code: 'invalid_input', message: '/command: a Bash call needs a command' });
+      expect(decision(decided)).toMatchObject({ verdict: 'deny', source: 'schema' });
+      expect(ask(given(...running()), bash('ls'), using).result).toEqual({ kind: 'allowed' });
+    }
+  });
   it('that a person must decide waits, with everything the approver needs', () => {
     const decided = ask(given(...running()), bash('git push origin main'));
     expect(decided.result).toEqual({ kind: 'pending', approvalId: `apr_${runId}_toolu_1`, expiresAt: at + 600_000 });

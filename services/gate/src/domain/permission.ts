@@ -142,7 +142,7 @@ function denyAfterDenials(run: RunState, request: PermissionRequest, { rules }: 
   };
 }
 
-/** Frozen surface → trust tier → policy → approval. */
+/** Frozen surface → shape of the call → trust tier → policy → approval. */
 function followRules(run: RunState, request: PermissionRequest, context: PermissionContext): Decided {
   const ruling = judgeByRules(context.rules, request.projection);
   const guards = context.rules.policy.document.guards;

@@ -6,6 +6,7 @@ import {
   type PolicyVerdict,
   rewriteForAutonomy,
 } from '@fluidbox/policy';
+import { misshapen } from './call-shape';
 
 /** What governs the calls of one run: the part of its frozen spec that the gate reads, ready to decide. */
 export interface FrozenRules {
@@ -16,7 +17,7 @@ export interface FrozenRules {
   readonly policyDigest: string;
 }
 
-export type StageSource = 'capability' | 'trust_tier' | 'policy' | 'autonomy_rewrite' | 'observe';
+export type StageSource = 'capability' | 'schema' | 'trust_tier' | 'policy' | 'autonomy_rewrite' | 'observe';
 
 /** What the frozen rules say about one call, whatever has happened in the run. */
 export interface Ruling {
@@ -33,10 +34,10 @@ export interface Ruling {
   readonly policy: PolicyVerdict | null;
 }
 
-/** The call is judged by the frozen surface, then the trust tier, then the policy; the first that refuses has the word. */
+/** The call is judged by the frozen surface, its shape, then the trust tier, then the policy; the first that refuses has the word. */
 export function judgeByRules(rules: FrozenRules, projection: GateProjection): Ruling {
-  const unavailable = denyOutsideSurface(rules, projection) ?? denyUnboundTool(projection);
-  if (unavailable !== null) return unavailable;
+  const noCall = denyOutsideSurface(rules, projection) ?? denyUnboundTool(projection) ?? denyMisshapen(projection);
+  if (noCall !== null) return noCall;
   const policy = evaluateProjection(rules.policy, projection);
   return denyBelowTrustTier(rules, projection, policy) ?? byPolicy(rules, policy);
 }
@@ -70,6 +71,12 @@ function denyUnboundTool({ tool }: GateProjection): Ruling | null {
     `no brokered tool is bound to this run, so ${tool} cannot be called`,
     `${tool} is not connected to this run.`,
   );
+}
+
+/** Whoever wrote it, the agent or an approver who edited it: what is no call of its tool cannot be judged, and cannot be made. */
+function denyMisshapen({ tool, args }: GateProjection): Ruling | null {
+  const problem = misshapen(tool, args);
+  return problem === null ? null : refusal('schema', 'invalid_input', problem, problem);
 }
 
 /** A floor: no policy and no person lets a call pass below it. */
