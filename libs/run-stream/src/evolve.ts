@@ -79,11 +79,11 @@ const changes: { readonly [T in EventType]: Change<T> } = {
   },
   'sandbox.started': (state, data) => {
     if (data.generation < state.generation) return;
-    state.sandbox = { generation: data.generation, sandboxId: data.sandbox_id, exited: false, cause: null };
+    state.sandbox = { generation: data.generation, sandboxId: data.sandbox_id, exited: false, cause: null, exitSeq: null };
   },
-  'sandbox.exited': (state, data) => {
+  'sandbox.exited': (state, data, event) => {
     if (data.generation < state.generation) return;
-    state.sandbox = { generation: data.generation, sandboxId: data.sandbox_id, exited: true, cause: data.cause };
+    state.sandbox = { generation: data.generation, sandboxId: data.sandbox_id, exited: true, cause: data.cause, exitSeq: event.seq };
   },
   'artifact.collected': (state, data) => {
     if (data.kind === 'diff') state.diff = { sha256: data.sha256 };

@@ -99,7 +99,14 @@ export interface RunState {
   archiveDigest: string | null;
   archiveBytes: number;
   /** Sandbox of the current generation. */
-  sandbox: { readonly generation: number; readonly sandboxId: string; exited: boolean; readonly cause: string | null } | null;
+  sandbox: {
+    readonly generation: number;
+    readonly sandboxId: string;
+    exited: boolean;
+    readonly cause: string | null;
+    /** Of `sandbox.exited`, where its last words stand. */
+    readonly exitSeq: number | null;
+  } | null;
   diff: { readonly sha256: string } | 'missing' | null;
   calls: Map<string, CallState>;
   pendingApprovals: Map<string, ApprovalState>;

@@ -99,12 +99,17 @@ function world() {
     const { run_id } = await create(key);
     const run = { run_id, org } as never as { run_id: RunSpec['run_id']; org: RunSpec['org'] };
     const stream = runStream(run_id, org);
-    const fact = (ledger: typeof scheduler, type: string, data: Record<string, unknown>) =>
-      ledger.record(stream, [{ type, actor: 'service:test', data } as unknown as EventDraft]);
+    const fact = (ledger: typeof scheduler, type: string, data: Record<string, unknown>, content?: unknown) =>
+      ledger.record(stream, [
+        { type, actor: 'service:test', data, ...(content === undefined ? {} : { content }) } as unknown as EventDraft,
+      ]);
     return {
       run,
       stream,
       drive: () => driveRun(ports, stream, { atLeast: 0 }),
+      launch: () => launchRun(ports, run),
+      sandboxExited: (cause: string, stderr_tail: string) =>
+        fact(scheduler, 'sandbox.exited', { generation: 1, sandbox_id: 's1', exit_code: null, signal: null, cause }, { stderr_tail }),
       facade: (type: string, data: Record<string, unknown>) => fact(facade, type, data),
       async start() {
         const launch = await launchRun(ports, run);
@@ -214,6 +219,36 @@ describe('the life of a run', () => {
     await run.collect();
     await run.drive();
     expect((await run.statuses()).at(-1)).toBe('budget_exceeded');
+  });
+
+  it.each([
+    ['workspace_failed', 'failed', false],
+    ['sandbox_failed', 'failed', true],
+    ['sandbox_exited', 'lost', true],
+  ])('says why it ended when the reason is %s', async (reason, cause, started) => {
+    const { ports, runOf } = world();
+    const run = await runOf();
+    await (started ? run.start() : run.launch());
+    await run.sandboxExited(cause, '/srv/x: there is no such folder\n');
+    await run.drive();
+    const intent = (await run.events()).at(-1);
+    expect(intent?.data).toMatchObject({ to: 'finalizing', outcome: 'failed', reason });
+    expect(await ports.ledger.content(run.stream, intent?.seq ?? 0, 'rest')).toEqual({ summary: '/srv/x: there is no such folder' });
+  });
+
+  it('leaves the last words of a runner that only left, and the result of one that reported, as they are', async () => {
+    const { ports, runOf } = world();
+    const left = await runOf();
+    await left.start();
+    await left.sandboxExited('exited', 'a stack trace');
+    await left.drive();
+    expect(await ports.ledger.content(left.stream, (await left.events()).at(-1)?.seq ?? 0, 'rest')).toBeNull();
+    const done = await runOf('done');
+    await done.start();
+    await reportResult(ports, { ...done.run, generation: 1, result: { outcome: 'completed', summary: 'done' } });
+    await done.sandboxExited('failed', 'late');
+    await done.drive();
+    expect((await done.statuses()).at(-1)).toBe('finalizing');
   });
 
   it('fails a silent run after 60 s, unless another process heard it', async () => {

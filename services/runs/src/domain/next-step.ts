@@ -28,6 +28,14 @@ export interface Watch {
   readonly lastSignAt: number;
   /** Silence in `running` after which the sandbox is ended, whether or not its process still lives. */
   readonly silenceMs: number;
+  /** What the event at `seq` says about the end of the sandbox, see `failureToTell`. */
+  readonly failure?: { readonly seq: number; readonly text: string | null };
+}
+
+/** Seq of the event that says why workspace or sandbox failed, when the run is about to end for it: then nobody else gives a reason. */
+export function failureToTell({ sandbox, intent }: RunState): number | null {
+  if (intent !== null || sandbox === null || (sandbox.cause !== 'failed' && sandbox.cause !== 'lost')) return null;
+  return sandbox.exitSeq;
 }
 
 export function nextStep(run: RunState, watch: Watch): Step {
@@ -36,7 +44,7 @@ export function nextStep(run: RunState, watch: Watch): Step {
     case 'created':
     case 'provisioning':
     case 'initializing':
-      return launchStep(run, watch.now);
+      return launchStep(run, watch);
     case 'running':
       return runningStep(run, watch);
     case 'cancelling':
@@ -58,10 +66,11 @@ const append = (events: readonly EventDraft[]): Step => ({ events, closes: false
 const end = (run: RunState, ending: Ending, now: number): Step => append(windDown(run, ending, now));
 const failed = (reason: StatusReason): Ending => ({ outcome: 'failed', reason, how: 'at_once' });
 
-function launchStep(run: RunState, now: number): Step {
+function launchStep(run: RunState, watch: Watch): Step {
+  const { now } = watch;
   const forced = forcedEnding(run);
   if (forced !== null) return end(run, forced, now);
-  if (run.sandbox?.exited === true) return end(run, failed(exitReason(run)), now);
+  if (run.sandbox?.exited === true) return end(run, exitEnding(run, watch), now);
   const stalledAt = run.createdAt + limits.launchStalledMs;
   if (now >= stalledAt) return end(run, failed('launch_stalled'), now);
   if (run.status === 'provisioning' && run.workspaceReady)
@@ -77,6 +86,12 @@ function freshLease(run: RunState, now: number): readonly EventDraft[] {
   return [{ type: 'lease.granted', actor, data: { generation: run.generation, valid_until: new Date(until).toISOString() } }];
 }
 
+/** A runner that left without a result had its say on its own stream; where workspace or sandbox failed, the scheduler has it. */
+function exitEnding(run: RunState, { failure }: Watch): Ending {
+  const ending = failed(exitReason(run));
+  return failure?.text && failure.seq === failureToTell(run) ? { ...ending, summary: failure.text } : ending;
+}
+
 /** The scheduler says `failed` when it could not prepare or start; before the workspace was ready it was the workspace. */
 function exitReason(run: RunState): StatusReason {
   if (run.sandbox?.cause !== 'failed') return 'sandbox_exited';
@@ -87,7 +102,7 @@ function runningStep(run: RunState, watch: Watch): Step {
   const { now } = watch;
   const forced = forcedEnding(run);
   if (forced !== null) return end(run, forced, now);
-  if (run.sandbox?.exited === true) return end(run, failed(exitReason(run)), now);
+  if (run.sandbox?.exited === true) return end(run, exitEnding(run, watch), now);
   if (pastDeadline(run, now)) {
     const ending: Ending = { outcome: 'budget_exceeded', reason: 'wall_clock', how: 'quiesce' };
     return append([wallClockExceeded(run, now), ...windDown(run, ending, now)]);
