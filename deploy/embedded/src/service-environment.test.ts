@@ -31,6 +31,7 @@ describe('environment of a service', () => {
     const scheduler = serviceEnvironment('scheduler', facts);
     expect(scheduler.FLUIDBOX_SECRETS_FILE).toBe('/srv/home/secrets/scheduler.json');
     expect(scheduler.FLUIDBOX_LOCAL_SOURCES).toBe('/src');
+    expect(serviceEnvironment('run-specs', facts).FLUIDBOX_LOCAL_SOURCES).toBe('/src');
     for (const name of ['FLUIDBOX_KEK_FILE', 'FLUIDBOX_TOKEN_KEY_FILE', 'FLUIDBOX_ADMIN_TOKEN_FILE', 'FLUIDBOX_SECRETS_DIR']) {
       expect(scheduler).not.toHaveProperty(name);
     }

@@ -18,7 +18,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export const variablesOf: Readonly<Record<ServiceName, readonly EnvironmentVariable[]>> = {
   gateway: ['FLUIDBOX_KEK_FILE', 'FLUIDBOX_ADMIN_TOKEN_FILE', 'FLUIDBOX_PUBLIC_PORT', 'FLUIDBOX_BIND_ADDRESS', 'FLUIDBOX_BLOBS_DIR'],
   'runner-gateway': ['FLUIDBOX_TOKEN_PUBLIC_KEYS_FILE', 'FLUIDBOX_CONTROL_PORT', 'FLUIDBOX_BIND_ADDRESS', 'FLUIDBOX_BLOBS_DIR'],
-  'run-specs': ['FLUIDBOX_KEK_FILE', 'FLUIDBOX_IMAGES_DIR', 'FLUIDBOX_PRICE_TABLE_FILE'],
+  'run-specs': ['FLUIDBOX_KEK_FILE', 'FLUIDBOX_IMAGES_DIR', 'FLUIDBOX_PRICE_TABLE_FILE', 'FLUIDBOX_LOCAL_SOURCES'],
   runs: ['FLUIDBOX_KEK_FILE', 'FLUIDBOX_TOKEN_KEY_FILE', 'FLUIDBOX_HEARTBEAT_SILENCE_SECS'],
   gate: ['FLUIDBOX_KEK_FILE'],
   approvals: ['FLUIDBOX_KEK_FILE'],

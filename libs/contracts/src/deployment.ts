@@ -63,7 +63,7 @@ export const environmentVariables = {
   FLUIDBOX_IMAGES_DIR: 'run-specs, scheduler: folder of runner images (default: images/ of this checkout)',
   FLUIDBOX_PRICE_TABLE_FILE: 'run-specs: JSON price table instead of the list prices',
   FLUIDBOX_RUNS_DIR: 'scheduler: folder of workspaces and sandbox state',
-  FLUIDBOX_LOCAL_SOURCES: 'scheduler: colon-separated absolute paths that local_copy and local git may read (default: none)',
+  FLUIDBOX_LOCAL_SOURCES: 'run-specs, scheduler: colon-separated absolute paths that local_copy and local git may read (default: none)',
   FLUIDBOX_PRIVATE_GIT_HOSTS: 'scheduler: comma-separated hosts of https clone URLs that may have a private address (default: none)',
   FLUIDBOX_SANDBOXES_MAX: 'scheduler: sandboxes at once, further runs wait in order (default 8)',
   FLUIDBOX_SANDBOX_MEMORY_MB: 'scheduler: memory of one sandbox in MiB (default 2048)',

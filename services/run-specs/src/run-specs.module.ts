@@ -1,5 +1,6 @@
 import type { ServiceContext } from '@fluidbox/service-kit';
 import { type DynamicModule, Module } from '@nestjs/common';
+import { allowsSourceIn } from './adapters/local-sources';
 import { nameDirectory } from './adapters/name-directory';
 import { policyParser } from './adapters/policy-parser';
 import { priceTable } from './adapters/price-table';
@@ -20,6 +21,7 @@ export function runSpecsModule(context: ServiceContext, config: Config): Dynamic
     policies: policyParser,
     prices: priceTable(config.priceTableFile),
     runnerDigest: runnerDigestIn(config.imagesDir),
+    allowsSource: allowsSourceIn(config.localSources),
   };
   return { module: RunSpecsModule, providers: [{ provide: PORTS, useFactory: () => ports }] };
 }

@@ -43,7 +43,7 @@ export function schedulerModule(context: ServiceContext, config: Config, supervi
     saveArtifact: (artifact) => saveArtifact(context.sql, artifact),
     places,
     workspaces: workspaces({
-      localSources: config.localSources.flatMap((folder) => (fs.existsSync(folder) ? [fs.realpathSync(folder)] : [])),
+      localSources: config.localSources.map((folder) => (fs.existsSync(folder) ? fs.realpathSync(folder) : path.resolve(folder))),
       privateGitHosts: config.privateGitHosts,
       proxy: config.gitProxy,
       caFile: config.gitCaFile,

@@ -41,6 +41,7 @@ export async function freezeRunSpec(
     invocation: request.invocation,
     prices: ports.prices,
     runnerDigest: ports.runnerDigest,
+    allowsSource: ports.allowsSource,
     taskDigest: saltedDigest(salt, body.task),
     systemPromptDigest: systemPrompt === null ? null : saltedDigest(salt, systemPrompt),
   });

@@ -11,6 +11,8 @@ export interface Ports {
   readonly prices: { readonly table: PriceTable; readonly bytes: Buffer; readonly digest: string };
   /** Digest of a built runner image, or undefined when there is none. Read anew each time: an image may be built while we run. */
   readonly runnerDigest: (image: string) => string | undefined;
+  /** Whether a workspace may be read from this folder of the machine. */
+  readonly allowsSource: (folder: string) => boolean;
 }
 
 /** The names of each organisation, for lists. Only names: every decision reads the stream itself. */

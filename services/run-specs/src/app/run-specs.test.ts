@@ -33,6 +33,7 @@ async function world() {
     policies: policyParser,
     prices: priceTable(undefined),
     runnerDigest: () => runnerDigest,
+    allowsSource: () => true,
   });
   const ports = process();
   await seedPolicies(ports, seeds());

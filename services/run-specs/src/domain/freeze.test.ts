@@ -48,6 +48,7 @@ function input(change: Change = {}): FreezeInput {
     invocation: 'api',
     prices: { table: prices ?? defaultPriceTable, digest: digest('b') },
     runnerDigest: () => digest('c'),
+    allowsSource: () => true,
     taskDigest: digest('d'),
     systemPromptDigest: null,
     ...rest,
@@ -93,6 +94,27 @@ describe('freezing a spec', () => {
     const local = { kind: 'local_copy', path: '/srv/repo' } as const;
     expect(frozen({ revision: { workspace: local } }).workspace).toEqual(local);
     expect(frozen({ revision: { workspace: local }, body: { workspace: { kind: 'scratch' } } }).workspace).toEqual({ kind: 'scratch' });
+  });
+
+  it.each([
+    ['/workspace/path', { body: { workspace: { kind: 'local_copy', path: '/srv/repo' } } }],
+    ['/workspace/clone_url', { body: { workspace: { kind: 'git_repository', clone_url: '/srv/repo' } } }],
+    ['/agent', { revision: { workspace: { kind: 'local_copy', path: '/srv/repo' } as const } }],
+  ])('refuses a folder that the deployment does not allow at %s, and takes it where it does', (pointer, change) => {
+    const asked: string[] = [];
+    const allowsSource = (folder: string) => asked.push(folder) === 0;
+    expect(refused({ ...change, allowsSource })).toEqual(['unprocessable', pointer]);
+    expect(asked).toEqual(['/srv/repo']);
+    const problem = freezeRunSpec(input({ ...change, allowsSource })) as Problem;
+    expect(problem.errors[0]?.detail).toMatch(
+      /put the folder into FLUIDBOX_LOCAL_SOURCES .* in the environment of `up` and start it again/,
+    );
+    expect(frozen(change).workspace.kind).not.toBe('scratch');
+  });
+
+  it('asks nobody about a repository that is not on this machine', () => {
+    const workspace = { kind: 'git_repository', clone_url: 'https://h.example/repo' };
+    expect(frozen({ body: { workspace }, allowsSource: () => false }).workspace).toEqual(workspace);
   });
 
   it('refuses a model without a price while a cost budget binds, and takes it once the cap is lifted', () => {

@@ -10,6 +10,7 @@ import {
   RunSpec,
 } from '@fluidbox/contracts';
 import { budgetsInput, type KnownAgent, unprocessable } from './agent';
+import { localSourceOf, notAllowed } from './local-source';
 
 export interface FreezeInput {
   readonly runId: string;
@@ -29,6 +30,8 @@ export interface FreezeInput {
   readonly prices: { readonly table: PriceTable; readonly digest: string };
   /** Of each image that exists; the run starts this one or none. */
   readonly runnerDigest: (image: string) => string | undefined;
+  /** Whether a workspace may be read from this folder of the machine. */
+  readonly allowsSource: (folder: string) => boolean;
   readonly taskDigest: string;
   readonly systemPromptDigest: string | null;
 }
@@ -48,6 +51,14 @@ export function freezeRunSpec(input: FreezeInput): RunSpec | Problem {
   }
   if (body.autonomous && !policy.document.autonomy.permitted) {
     return unprocessable('/autonomous', `policy ${policy.name} does not permit autonomous runs`);
+  }
+  const workspace = body.workspace ?? revision.workspace ?? { kind: 'scratch' };
+  const source = localSourceOf(workspace);
+  if (source !== null && !input.allowsSource(source.folder)) {
+    const detail = notAllowed(source.folder);
+    return body.workspace === undefined
+      ? unprocessable('/agent', `the workspace of agent ${agent.name}: ${detail}`)
+      : unprocessable(`/workspace/${source.field}`, detail);
   }
   const revised = narrowBudgets(budgetsOfPolicy(policy.document), budgetsInput(revision.budgets) ?? undefined);
   const budgets = narrowBudgets(revised, body.budgets);
@@ -80,7 +91,7 @@ export function freezeRunSpec(input: FreezeInput): RunSpec | Problem {
     task_digest: input.taskDigest,
     system_prompt_digest: input.systemPromptDigest,
     policy: policy,
-    workspace: body.workspace ?? revision.workspace ?? { kind: 'scratch' },
+    workspace,
     autonomy: body.autonomous ? 'autonomous' : 'supervised',
     trust_tier: revision.trustTier,
     budgets,

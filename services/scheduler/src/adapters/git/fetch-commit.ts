@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import { isIP } from 'node:net';
 import path from 'node:path';
 import { type GitSource, isBelow, isPrivateAddress, pickRef, type RemoteRef, refuseCloneUrl } from '../../domain/workspace-source';
+import { refuseMissing } from '../local-folder';
 import { makeBareRepository } from './base-repository';
 import { type GitOptions, runGit } from './git-runner';
 import { localGitFolder } from './local-repository';
@@ -106,10 +107,11 @@ const withSettings = (settings: readonly string[], args: readonly string[]): str
   ...args,
 ];
 
-function localRemote(path: string, settings: FetchSettings): Remote {
-  const real = fs.existsSync(path) ? fs.realpathSync(path) : null;
+function localRemote(folder: string, settings: FetchSettings): Remote {
+  refuseMissing(folder, settings.localSources);
+  const real = fs.existsSync(folder) ? fs.realpathSync(folder) : null;
   if (real === null || !isBelow(real, settings.localSources)) {
-    throw new Error(`${path} is not below a folder that FLUIDBOX_LOCAL_SOURCES allows: add its folder there, or use an https clone_url`);
+    throw new Error(`${folder} is not below a folder that FLUIDBOX_LOCAL_SOURCES allows: add its folder there, or use an https clone_url`);
   }
   // Whose it is does not matter: only its objects are read, nothing of its configuration runs.
   return {

@@ -7,6 +7,7 @@ import { giveAgentRepository } from '../git/agent-repository';
 import { baseDigest, makeBareRepository, storeBase } from '../git/base-repository';
 import { type FetchSettings, fetchCommit } from '../git/fetch-commit';
 import { readCommit } from '../git/read-commit';
+import { refuseMissing } from '../local-folder';
 import { breather } from './breathe';
 import { displayPath, isUtf8Path } from './byte-path';
 import { TreeWriter } from './tree-writer';
@@ -81,6 +82,7 @@ async function* nothing(): AsyncGenerator<TreeItem> {
 }
 
 function allowedFolder(folder: string, roots: readonly string[]): string {
+  refuseMissing(folder, roots);
   const real = fs.existsSync(folder) ? fs.realpathSync(folder) : null;
   if (real === null || !isBelow(real, roots))
     throw new Error(`${folder} is not below a folder that FLUIDBOX_LOCAL_SOURCES allows: add its folder there`);

@@ -153,6 +153,19 @@ describe('local_copy', () => {
     await expect(prepare({ kind: 'local_copy', path: folder() })).rejects.toThrow(/FLUIDBOX_LOCAL_SOURCES/);
   });
 
+  it.each(['local_copy', 'git_repository'] as const)(
+    'says of a missing folder that it is missing, where it would be allowed: %s',
+    async (kind) => {
+      const prepared = (folder: string) => prepare(kind === 'local_copy' ? { kind, path: folder } : { kind, clone_url: folder });
+      await expect(prepared(path.join(source, 'a/b'))).rejects.toThrow(/a\/b: there is no such folder$/);
+      fs.symlinkSync(source, path.join(dir, 'other-name'));
+      await expect(prepared(path.join(dir, 'other-name/a'))).rejects.toThrow(/there is no such folder$/);
+      fs.symlinkSync('/etc', path.join(source, 'etc'));
+      for (const outside of [path.join(dir, 'missing'), path.join(source, 'etc/missing'), `${source}/../missing`])
+        await expect(prepared(outside)).rejects.toThrow(/FLUIDBOX_LOCAL_SOURCES/);
+    },
+  );
+
   it('is refused whole when it is too large, never copied in part', async () => {
     write('big', Buffer.alloc(100));
     settings = { ...settings, limits: { ...settings.limits, fileBytesMax: 99 } };
