@@ -65,6 +65,17 @@ describe('the outcome', () => {
     expect(outcomeOf({ ...end, finish: undefined }).outcome).toBe('failed');
     expect(outcomeOf({ ...end, budgetExhausted: true, finish: finish('success', false, 'done') }).outcome).toBe('failed');
   });
+  it.each([
+    ['API Error: 400 no key', 'API Error: 400 no key'],
+    [
+      'API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"no key"},"request_id":"r"}',
+      'API Error: 400 no key',
+    ],
+    ['it failed at {', 'it failed at {'],
+    ['it failed: {"error":7}', 'it failed: {"error":7}'],
+  ])('tells %s as %s', (text, summary) => {
+    expect(outcomeOf({ ...end, finish: finish('success', true, text) })).toEqual({ outcome: 'failed', summary });
+  });
   it('names the limit of turns', () => {
     expect(outcomeOf({ ...end, finish: finish('error_max_turns', true, '') }).summary).toContain('3 turns');
   });

@@ -231,6 +231,11 @@ describe('the Claude runner on the real SDK in a real sandbox', () => {
     expect(control.results).toEqual([{ outcome: 'completed', summary: 'fine' }]);
   });
 
+  it('fails with what the provider said, in its words', async () => {
+    await run({ script: { steps: [{ error: { status: 400, message: 'no model key is set: set one' } }] } });
+    expect(control.results).toEqual([{ outcome: 'failed', summary: 'API Error: 400 no model key is set: set one' }]);
+  });
+
   it('ends loudly when the model door refuses its token for the audience', async () => {
     const { exitCode } = await run({
       script: { steps: [{ text: 'never' }] },

@@ -1,4 +1,5 @@
 export { exitCodes, RunnerExit } from './exit-codes';
+export { faultSentence } from './fault-sentence';
 export { type Forwarder, startForwarder } from './forwarder';
 export { runShellCommand } from './inner-command';
 export { innerEnvironment, shellSandboxBinds, spawnInner } from './inner-sandbox';

@@ -3,6 +3,7 @@ import type { ResultRequest } from '@fluidbox/contracts';
 import { ContractCallFailed, ContractClient } from './contract-client';
 import { cutText, EventReporter } from './event-reporter';
 import { type ExitCode, exitCodes, RunnerExit } from './exit-codes';
+import { faultSentence } from './fault-sentence';
 import { startKeepAlive } from './keep-alive';
 import { type ProbeFinding, probeSandbox } from './probe-sandbox';
 import { Quiesce } from './quiesce';
@@ -88,7 +89,7 @@ async function superviseAgent(agent: Agent, context: AgentContext): Promise<Resu
       );
       throw error;
     }
-    const message = error instanceof Error ? error.message : String(error);
+    const message = faultSentence(error);
     context.log(error instanceof Error ? (error.stack ?? message) : message);
     context.events.report({ type: 'run.error', data: { code: 'runner_error', message } }, 'runner');
     return { outcome: 'failed', summary: message };

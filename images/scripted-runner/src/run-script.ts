@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ResultRequest } from '@fluidbox/contracts';
-import { type AgentContext, runShellCommand } from '@fluidbox/runner-lib';
+import { type AgentContext, faultSentence, runShellCommand } from '@fluidbox/runner-lib';
 import { parseScript, Step, type StepOutcome, unmetExpectation } from './script';
 
 /** A harness without a model: does what its task says, step by step, and only what the gate allows. */
@@ -19,8 +19,7 @@ async function takeStep(context: AgentContext, step: Step): Promise<StepOutcome>
   const call = { tool_call_id: step.id ?? `scr_${randomUUID()}`, tool: step.tool };
   const answer = await context.client.permission({ ...call, input: step.input }, context.quiesce.signal);
   if (answer.decision === 'deny') return { kind: 'denied', message: answer.message };
-  const allowed = answer.updated_input === undefined ? step : Step.parse({ ...step, input: answer.updated_input });
-  const { ok, output } = await perform(context, allowed);
+  const { ok, output } = await performAllowed(context, step, answer.updated_input);
   context.events.report({ type: 'tool.completed', data: { ...call, ok, summary: output } });
   return { kind: 'done', ok, output };
 }
@@ -28,6 +27,14 @@ async function takeStep(context: AgentContext, step: Step): Promise<StepOutcome>
 interface Performed {
   readonly ok: boolean;
   readonly output: string;
+}
+
+/** A person may have written an input that this runner cannot perform; that fails the step, as it would with any tool. */
+async function performAllowed(context: AgentContext, step: Step, updatedInput?: Record<string, unknown>): Promise<Performed> {
+  if (updatedInput === undefined) return perform(context, step);
+  const edited = Step.safeParse({ ...step, input: updatedInput });
+  if (!edited.success) return { ok: false, output: `the edited input cannot be performed: ${faultSentence(edited.error)}` };
+  return perform(context, edited.data);
 }
 
 /** File tools run as commands too: the runner itself must never open a path below /workspace, a planted link would resolve in its own sandbox. */

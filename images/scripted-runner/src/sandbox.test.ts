@@ -120,6 +120,20 @@ describe('the scripted runner in a real sandbox', () => {
     expect(control?.results).toEqual([{ outcome: 'failed', summary: 'step 1 (Bash): expected ok, got error' }]);
   });
 
+  it('fails the step, in words, when the input a person wrote cannot be performed', async () => {
+    const write = { tool: 'Write', input: { file_path: '/workspace/a', content: 'a' } };
+    await run(
+      { steps: [{ ...write, expect: 'ok' }] },
+      { plane: { decide: () => ({ decision: 'allow', updated_input: { file_path: '/workspace/b' } }) } },
+    );
+    expect(control?.results).toEqual([{ outcome: 'failed', summary: 'step 1 (Write): expected ok, got error' }]);
+    expect(control?.events.at(-1)).toMatchObject({
+      type: 'tool.completed',
+      data: { ok: false, summary: expect.stringMatching(/^the edited input cannot be performed: not as agreed: input\.content: /) },
+    });
+    expect(fs.readdirSync(folder.workspace)).toEqual([]);
+  });
+
   it('reports a task that is no script', async () => {
     await run('do something');
     expect(control?.results[0]?.outcome).toBe('failed');

@@ -18,14 +18,14 @@ describe('the shape of a call', () => {
     expect([...callShapes.keys()].sort()).toEqual(['Bash', 'Edit', 'MultiEdit', 'NotebookEdit', 'NotebookRead', 'Read', 'Write']);
   });
 
-  it.each([
+  it.each<[unknown, string]>([
     ['', 'empty'],
     ['  ', 'blank'],
     [['ls'], 'a list'],
     [7, 'a number'],
     [null, 'null'],
     [{ a: 1 }, 'an object'],
-  ])('a command of %j is none: it is %s', (command) => {
+  ])('a command of %j is none: it is %s', (command, _kind) => {
     expect(misshapen('Bash', { command })).toBe('/command: a Bash call needs a command that is text and not empty');
   });
 

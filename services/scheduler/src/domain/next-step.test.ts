@@ -9,8 +9,8 @@ const runAt = (status: RunState['status'], more: Partial<RunState> = {}): RunSta
   generation: status === 'created' ? 0 : 2,
   ...more,
 });
-const recorded = { sandbox: { generation: 2, sandboxId: 's', exited: false, cause: null } };
-const exitRecorded = { sandbox: { generation: 2, sandboxId: 's', exited: true, cause: 'exited' } };
+const recorded = { sandbox: { generation: 2, sandboxId: 's', exited: false, cause: null, exitSeq: null } };
+const exitRecorded = { sandbox: { generation: 2, sandboxId: 's', exited: true, cause: 'exited', exitSeq: null } };
 const exit = (generation = 2): SandboxState => ({
   status: 'ended',
   exit: { generation, sandbox_id: 's', cause: 'exited', exit_code: 0, signal: null, stderr_tail: '' },
