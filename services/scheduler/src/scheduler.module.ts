@@ -28,7 +28,8 @@ const builtSupervisor = path.join(__dirname, '../dist/supervisor/main.js');
 export function schedulerModule(context: ServiceContext, config: Config, supervisorScript = builtSupervisor): DynamicModule {
   const firstUid = process.getuid?.() === 0 ? firstSandboxUid() : null;
   const places = new RunPlaces(config.runsDir, config.deploymentId, firstUid);
-  const sandboxes = new LocalSandboxes(new LocalProvider(supervisorScript), { ...config, limits: config.sandboxLimits, firstUid });
+  const provider = new LocalProvider(supervisorScript);
+  const sandboxes = new LocalSandboxes(provider, { ...config, limits: config.sandboxLimits, firstUid });
   const loop: StreamLoop = new StreamLoop({
     now: () => context.clock.now().getTime(),
     drive: (stream) => driveRun(ports, stream),
@@ -68,6 +69,7 @@ export function schedulerModule(context: ServiceContext, config: Config, supervi
       const host = sandboxes.checkHost();
       return host.ok ? null : host.reason;
     },
+    tidyHost: () => provider.removeLeftGroups(config.deploymentId, config.runsDir),
     onRefusal: (reason) => context.log.error(`no sandbox can be had here, every run will fail: ${reason}`),
   };
   return { module: SchedulerModule, providers: [{ provide: LIFECYCLE, useFactory: () => lifecycle }] };

@@ -8,6 +8,8 @@ export interface LifecyclePorts {
   /** Why this host is not fit for sandboxes, or null. */
   readonly hostRefusal: () => string | null;
   readonly onRefusal: (reason: string) => void;
+  /** Removes what sandboxes that ended without their supervisor left on this host. */
+  readonly tidyHost: () => void;
 }
 
 /**
@@ -18,6 +20,8 @@ export const lifecycle = (ports: LifecyclePorts): { start(): Promise<void>; stop
   async start() {
     const refusal = ports.hostRefusal();
     if (refusal !== null) ports.onRefusal(refusal);
+    // Before anything starts: a sandbox that is just being made has nothing in it either.
+    ports.tidyHost();
     for (const stream of await ports.knownRuns()) ports.loop.wake(stream, Number.POSITIVE_INFINITY);
   },
   stop: () => ports.loop.stop(),

@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { seccompFilter } from '@fluidbox/sandbox-kit';
 import { identify, isAlive } from '@fluidbox/tooling/identity';
-import { createGroups, endGroups, killGroups, killProcess, type SandboxGroups } from '../adapters/local/cgroups';
+import { createGroups, endGroups, groupName, killGroups, killProcess, type SandboxGroups } from '../adapters/local/cgroups';
 import { doorOf, launchCommand, launcherEnvironment, runnerCommand } from '../adapters/local/launcher';
 import { launcherFds } from '../domain/outer-sandbox';
 import type { SandboxPlan } from '../domain/sandbox-plan';
@@ -30,7 +30,7 @@ export interface SandboxProcess {
  * sandboxed process could re-open a file it was given, and so read the host's log.
  */
 export async function startSandbox(plan: SandboxPlan, secretsLine: string): Promise<SandboxProcess> {
-  const groups = createGroups(`${plan.deploymentId}-${plan.runId}`, plan.limits);
+  const groups = createGroups(groupName(plan.deploymentId, plan.runId), plan.limits);
   try {
     return spawnIn(groups, plan, secretsLine);
   } catch (error) {

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { createGroups, rlimitArgs } from './cgroups';
+import { createGroups, groupFolders, removeEmptyGroups, rlimitArgs } from './cgroups';
 
 const limits = { memoryBytes: 1024 ** 3, pids: 100, cpus: 0.5 };
 let root: string;
@@ -49,5 +49,31 @@ describe('createGroups', () => {
     expect(groups).toEqual({ kind: 'rlimit', procsFiles: [], folders: [] });
     expect(rlimitArgs(groups.kind, limits)).toEqual(['--data=1073741824', '--nproc=100']);
     expect(rlimitArgs('cgroup2', limits)).toEqual([]);
+  });
+});
+
+describe('removeEmptyGroups', () => {
+  const id = (digit: number): string => `0198b3a0-0000-7000-8000-00000000000${digit}`;
+  const [left, supervised, used, others] = [`d-${id(1)}`, `d-${id(2)}`, `d-${id(3)}`, `d-2-${id(4)}`];
+  const names = () => [...new Set(groupFolders(root).map(({ name }) => name))].sort();
+
+  it.each([[['']], [['memory', 'pids', 'cpu', 'freezer', 'unified']]])(
+    'removes what is empty, unsupervised and ours, below %j',
+    (below) => {
+      for (const hierarchy of below)
+        for (const name of [left, supervised, used, others, 'd-elsewhere'])
+          fs.mkdirSync(path.join(root, hierarchy, 'fluidbox', name), { recursive: true });
+      // A group with something in it cannot be removed; a folder that is not empty stands for one.
+      for (const hierarchy of below) fs.mkdirSync(path.join(root, hierarchy, 'fluidbox', used, 'inner'));
+      removeEmptyGroups('d', (runId) => runId === id(2), root);
+      expect(names()).toEqual([supervised, used, others, 'd-elsewhere'].sort());
+      removeEmptyGroups('d', () => false, root);
+      expect(names()).toEqual([used, others, 'd-elsewhere'].sort());
+    },
+  );
+
+  it('has nothing to do where there are no groups', () => {
+    removeEmptyGroups('d', () => false, root);
+    expect(names()).toEqual([]);
   });
 });

@@ -18,6 +18,8 @@ const v1Controllers = ['memory', 'pids', 'cpu', 'freezer'] as const;
 const v2Controllers = ['memory', 'pids', 'cpu'] as const;
 const cpuPeriodUs = 100_000;
 
+const systemRoot = '/sys/fs/cgroup';
+
 /** Groups are made in our own parent folder, so that what others made is left alone. */
 const parentName = 'fluidbox';
 
@@ -25,7 +27,7 @@ const parentName = 'fluidbox';
  * Makes the groups of one sandbox: v2 where it has the controllers, else v1 (with the unified hierarchy beside it, for
  * `cgroup.kill`), else none and `rlimit` says so. `root` is a parameter for tests.
  */
-export function createGroups(name: string, limits: SandboxLimits, root = '/sys/fs/cgroup'): SandboxGroups {
+export function createGroups(name: string, limits: SandboxLimits, root = systemRoot): SandboxGroups {
   return createV2(name, limits, root) ?? createV1(name, limits, root) ?? { kind: 'rlimit', procsFiles: [], folders: [] };
 }
 
@@ -123,6 +125,31 @@ export async function endGroups(folders: readonly string[]): Promise<void> {
   }
   throw new Error(`control groups could not be emptied: ${folders.join(', ')}`);
 }
+
+export const groupName = (deploymentId: string, runId: string): string => `${deploymentId}-${runId}`;
+
+/** Every folder that the groups of sandboxes have, with the name of the group. */
+export function groupFolders(root = systemRoot): readonly { readonly name: string; readonly folder: string }[] {
+  return ['', ...v1Controllers, 'unified']
+    .map((hierarchy) => path.join(root, hierarchy, parentName))
+    .filter((parent) => fs.existsSync(parent))
+    .flatMap((parent) => fs.readdirSync(parent).map((name) => ({ name, folder: path.join(parent, name) })));
+}
+
+/**
+ * Removes what a supervisor that was ended from outside left behind, of this deployment only and where nothing lives in it. A supervisor that
+ * is just starting has an empty group, too: `isSupervised` says which runs to leave alone.
+ */
+export function removeEmptyGroups(deploymentId: string, isSupervised: (runId: string) => boolean, root = systemRoot): void {
+  const prefix = groupName(deploymentId, '');
+  for (const { name, folder } of groupFolders(root)) {
+    const runId = name.slice(prefix.length);
+    if (name.startsWith(prefix) && uuid.test(runId) && !isSupervised(runId)) removeFolder(folder);
+  }
+}
+
+// The whole rest of the name: the id of another deployment may begin with ours.
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 function removeFolder(folder: string): boolean {
   try {

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
+import path from 'node:path';
 import { type SandboxFixture, secretCanary, startSandboxFixture, until } from '../../testing/sandbox-fixture';
 import { runFiles } from '../files';
-import { killProcess } from './cgroups';
+import { groupFolders, killProcess } from './cgroups';
 import { LocalProvider } from './local-provider';
 
 jest.setTimeout(60_000);
@@ -227,6 +228,27 @@ describe('the end of a sandbox', () => {
     await until(() => (processesOf(plan.uid).length > 0 ? undefined : true));
     expect(await fixture.provider.stop(plan.runDir)).toMatchObject({ status: 'lost' });
     expect(fs.existsSync(`/sys/fs/cgroup/memory/fluidbox/test-${plan.runId}`)).toBe(false);
+  });
+
+  it('leaves groups behind when its supervisor is terminated, which the next start removes; those of a live one stay', async () => {
+    // A deployment of its own: other tests of this machine have groups, too.
+    const [ended, live] = [fixture.newPlan(), fixture.newPlan()].map((plan) => ({ ...plan, deploymentId: `tidy-${process.pid}` }));
+    if (ended === undefined || live === undefined) throw new Error('no plans');
+    const groups = () =>
+      groupFolders()
+        .filter(({ name }) => name.startsWith(`tidy-${process.pid}-`))
+        .map(({ name }) => name.slice(-36));
+    const state = await fixture.run(ended, daemons);
+    await fixture.run(live, daemons);
+    if (state.status !== 'live') throw new Error(`not live but ${state.status}`);
+    const limited = state.started.isolation.limits !== 'rlimit';
+    process.kill(state.pid, 'SIGTERM');
+    await until(() => (processesOf(ended.uid).length > 0 ? undefined : true));
+    expect(groups().includes(ended.runId)).toBe(limited);
+    fixture.provider.removeLeftGroups(ended.deploymentId, path.dirname(ended.runDir));
+    expect(groups()).not.toContain(ended.runId);
+    expect(groups().includes(live.runId)).toBe(limited);
+    expect(fixture.provider.look(live.runDir).status).toBe('live');
   });
 
   it('comes by itself when the lease has been dead for ten minutes', async () => {

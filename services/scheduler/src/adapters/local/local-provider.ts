@@ -8,7 +8,7 @@ import type { SandboxPlan } from '../../domain/sandbox-plan';
 import type { SandboxState } from '../../domain/sandbox-state';
 import { ExitFile, LeaseFile, StartedFile } from '../../domain/supervision';
 import { readJsonFile, runFiles, writeFileAtomically } from '../files';
-import { endGroups, killProcess, pidsOf } from './cgroups';
+import { endGroups, groupFolders, killProcess, pidsOf, removeEmptyGroups } from './cgroups';
 import { launcherEnvironment } from './launcher';
 
 const pollMs = 20;
@@ -104,18 +104,20 @@ export class LocalProvider {
     }
   }
 
+  /** For the start of the service: the groups of this deployment whose supervisor is gone and in which nothing lives. */
+  removeLeftGroups(deploymentId: string, runsDir: string): void {
+    removeEmptyGroups(deploymentId, (runId) => {
+      const { status } = this.look(path.join(runsDir, runId));
+      return status === 'live' || status === 'starting';
+    });
+  }
+
   /** After a lost supervisor the death signal has ended the tree; this makes sure and removes its groups. */
   async #sweep(runDir: string): Promise<void> {
     const id = path.basename(runDir);
-    const folders = ['', 'memory', 'pids', 'cpu', 'freezer', 'unified'].flatMap((hierarchy) => {
-      const parent = path.join('/sys/fs/cgroup', hierarchy, 'fluidbox');
-      return fs.existsSync(parent)
-        ? fs
-            .readdirSync(parent)
-            .filter((name) => name.endsWith(id))
-            .map((name) => path.join(parent, name))
-        : [];
-    });
+    const folders = groupFolders()
+      .filter(({ name }) => name.endsWith(id))
+      .map(({ folder }) => folder);
     for (const pid of pidsOf(folders)) killProcess(pid);
     await endGroups(folders);
   }
