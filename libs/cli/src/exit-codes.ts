@@ -1,5 +1,3 @@
-import { ApiError } from './api/client';
-
 /** Exit codes of every command, by outcome. They are part of the interface: scripts branch on them. */
 export const exitCodes = {
   ok: 0,
@@ -28,10 +26,10 @@ export function exitCodeOfOutcome(outcome: string | null): number {
   }
 }
 
-export function exitCodeOfError(error: unknown): number {
-  if (!(error instanceof ApiError)) return error instanceof TypeError ? exitCodes.unavailable : exitCodes.run_failed;
-  if (error.status === 401 || error.status === 403) return exitCodes.auth;
-  if (error.status === 404) return exitCodes.not_found;
-  if (error.status === 409) return exitCodes.refused;
-  return error.status >= 500 ? exitCodes.unavailable : exitCodes.usage;
+/** Of a request that the server refused. */
+export function exitCodeOfStatus(status: number): number {
+  if (status === 401 || status === 403) return exitCodes.auth;
+  if (status === 404) return exitCodes.not_found;
+  if (status === 409) return exitCodes.refused;
+  return status >= 500 ? exitCodes.unavailable : exitCodes.usage;
 }

@@ -19,6 +19,19 @@ const control = /(?![\t\n])[\p{Cc}\p{Cf}]/gu;
 /** Text that an agent or a model wrote must not steer the terminal: control, zero-width and direction characters become visible. */
 export const plain = (text: string): string => text.replaceAll(control, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
+/** All of a text in lines of at most `width` characters, broken at spaces where there are any. */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let rest = plain(text.replaceAll(/\s+/g, ' ').trim());
+  while (rest.length > width) {
+    const space = rest.lastIndexOf(' ', width);
+    const end = space > 0 ? space : width;
+    lines.push(rest.slice(0, end));
+    rest = rest.slice(end).trimStart();
+  }
+  return [...lines, rest];
+}
+
 /** One line of at most `width` characters. */
 export function oneLine(text: string, width: number): string {
   const line = plain(text.replaceAll(/\s+/g, ' ').trim());

@@ -1,6 +1,6 @@
 import type { EventView } from '@fluidbox/contracts';
-import { oneLine, paintFor, plain } from './paint';
-import { timelineLine } from './timeline-line';
+import { oneLine, paintFor, plain, wrapped } from './paint';
+import { lastWords, timelineLine } from './timeline-line';
 
 const event = (type: string, data: Record<string, unknown>, content: Record<string, unknown> | null = null): EventView => ({
   seq: 7,
@@ -42,6 +42,44 @@ describe('a line of the timeline', () => {
     expect(paintFor({ isTTY: true }, {}).red('x')).not.toBe('x');
     expect(paintFor({ isTTY: true }, { NO_COLOR: '1' }).red('x')).toBe('x');
     expect(paintFor({}, {}).red('x')).toBe('x');
+  });
+
+  it('says why a sandbox ended that should not have', () => {
+    const exited = (data: Record<string, unknown>, stderr_tail: string) =>
+      timelineLine(event('sandbox.exited', { cause: 'exited', exit_code: 1, ...data }, { stderr_tail }), startedAt, noColour);
+    expect(exited({}, 'noise\n/a.js:3\n^\n\nError: no such harness\n    at x (a.js:1)\n  code: 1\n}\n\nNode.js v20.1.0\n')).toContain(
+      'exited · exit 1 · Error: no such harness',
+    );
+    expect(exited({ exit_code: 0 }, 'a warning')).not.toContain('warning');
+    expect(exited({ cause: 'stopped', exit_code: 143 }, 'a warning')).not.toContain('warning');
+    expect(lastWords('  only this\n')).toBe('only this');
+    expect(lastWords('')).toBe('');
+  });
+
+  it('says an error in full and a message of 400 characters to its end, in lines', () => {
+    const long = `${'word '.repeat(70)}END`;
+    for (const line of [
+      timelineLine(event('run.error', { code: 'workspace_failed' }, { message: long.repeat(3) }), startedAt, noColour),
+      timelineLine(event('agent.message', {}, { text: long }), startedAt, noColour),
+    ]) {
+      expect(line).toMatch(/END”?$/);
+      expect(line?.split('\n').every((part) => part.length <= 39 + 111)).toBe(true);
+    }
+  });
+
+  it('says that a person edited the input, and the comment', () => {
+    const data = { decision: 'approved', decided_by: 'alice', scope: 'once' };
+    const said = (more: object, content: Record<string, unknown>) =>
+      timelineLine(event('approval.decided', { ...data, ...more }, content), startedAt, noColour);
+    const edited = said({ edited_digest: 'sha256:0' }, { comment: 'safer', edited_input: { command: 'ls' } });
+    expect(edited).toContain('approved edited by alice (once): {"command":"ls"} · “safer”');
+    expect(said({}, { comment: null, edited_input: null })).toMatch(/approved by alice \(once\)$/);
+  });
+
+  it('wraps at spaces, and inside a word only when it is longer than the line', () => {
+    expect(wrapped('aa bb cc', 5)).toEqual(['aa bb', 'cc']);
+    expect(wrapped('x'.repeat(12), 5)).toEqual(['xxxxx', 'xxxxx', 'xx']);
+    expect(wrapped('', 5)).toEqual(['']);
   });
 
   it('cuts a long text to its width', () => {

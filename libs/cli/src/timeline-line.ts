@@ -1,9 +1,37 @@
 import type { EventView } from '@fluidbox/contracts';
-import { oneLine, type Paint } from './paint';
+import { oneLine, type Paint, wrapped } from './paint';
+
+/** More of what an agent says is in `--json`. */
+const messageCharsMax = 400;
+/** Where the text of a line starts: the lines it goes on in start there too. */
+const indent = ' '.repeat(39);
 
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
 const usd = (microUsd: unknown): string => `$${((typeof microUsd === 'number' ? microUsd : 0) / 1e6).toFixed(4)}`;
+
+const flow = (said: string, width: number): string => wrapped(said, width).join(`\n${indent}`);
+
+/** The line of a program's last words that says what went wrong: no stack frame, no version banner, no closing bracket. */
+export function lastWords(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => line.trim() !== '');
+  return (lines.findLast((line) => /^[^\s})^]/.test(line) && !/^Node\.js v\d/.test(line)) ?? lines.at(-1) ?? '').trim();
+}
+
+/** A sandbox that was told to stop, or ended well, has nothing to explain. */
+function exitReason({ data, content }: EventView): string {
+  const expected = data.cause === 'stopped' || (data.cause === 'exited' && data.exit_code === 0);
+  return expected ? '' : lastWords(text(content?.stderr_tail));
+}
+
+/** A person who changed the input approved something else than what was asked: both the fact and the reason belong to the line. */
+function decisionSaid({ data, content }: EventView, width: number): string {
+  const edited = data.edited_digest === undefined ? '' : ' edited';
+  const input =
+    content?.edited_input === undefined || content.edited_input === null ? '' : `: ${oneLine(text(content.edited_input), width)}`;
+  const comment = text(content?.comment) === '' ? '' : ` · “${oneLine(text(content?.comment), width)}”`;
+  return `${text(data.decision)}${edited} by ${text(data.decided_by)} (${text(data.scope)})${edited === '' ? '' : input}${comment}`;
+}
 
 /** What the event says, in a few words; the full event is in `--json`. */
 function describe(event: EventView, paint: Paint, width: number): string | null {
@@ -20,7 +48,14 @@ function describe(event: EventView, paint: Paint, width: number): string | null 
       return `${text(data.provider)} · no network · limits ${isolation?.limits ?? '?'} · runner ${text(data.runner_digest).slice(7, 19)}`;
     }
     case 'sandbox.exited':
-      return `${text(data.cause)}${data.exit_code === null ? '' : ` · exit ${text(data.exit_code)}`}`;
+      return flow(
+        [
+          text(data.cause),
+          ...(data.exit_code === null ? [] : [`exit ${text(data.exit_code)}`]),
+          ...(exitReason(event) === '' ? [] : [exitReason(event)]),
+        ].join(' · '),
+        width,
+      );
     case 'tool.requested':
       return `${paint.cyan(text(data.tool))} ${oneLine(text(content?.summary).replace(`${text(data.tool)}: `, ''), width)}`;
     case 'tool.decision': {
@@ -30,9 +65,9 @@ function describe(event: EventView, paint: Paint, width: number): string | null 
     case 'approval.requested':
       return `${paint.yellow('WAITS FOR A PERSON')} ${text(data.tool)} · key ${oneLine(text(data.scope_key), 60)} · until ${text(data.expires_at)}`;
     case 'approval.decided':
-      return `${text(data.decision)} by ${text(data.decided_by)} (${text(data.scope)})`;
+      return decisionSaid(event, width);
     case 'agent.message':
-      return `“${oneLine(text(content?.text), width)}”`;
+      return flow(`“${oneLine(text(content?.text), messageCharsMax)}”`, width);
     case 'tool.completed':
       return `${text(data.tool)} ${data.ok === true ? 'ok' : paint.red('failed')} ${paint.dim('(reported by the runner)')}`;
     case 'model.response':
@@ -51,7 +86,7 @@ function describe(event: EventView, paint: Paint, width: number): string | null 
     case 'artifact.missing':
       return `${text(data.kind)}: ${text(data.reason)}`;
     case 'run.error':
-      return paint.red(`${text(data.code)} ${oneLine(text(content?.message), width)}`);
+      return paint.red(flow(`${text(data.code)} ${text(content?.message)}`, width));
     case 'run.result':
       return `${paint.bold(text(data.outcome))} · coverage ${text(data.coverage)} · ${usd(data.cost_micro_usd)}`;
     // Bookkeeping of the lease and of reservations: in the record and in --json, not interesting live.
@@ -65,7 +100,7 @@ function describe(event: EventView, paint: Paint, width: number): string | null 
   }
 }
 
-/** One event as one line of the live timeline; null where a person need not see it. */
+/** One event as a line of the live timeline, longer texts on lines below it; null where a person need not see it. */
 export function timelineLine(event: EventView, startedAt: number, paint: Paint, width = 110): string | null {
   const said = describe(event, paint, width);
   if (said === null) return null;

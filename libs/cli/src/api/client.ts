@@ -8,10 +8,17 @@ import type {
   EventView,
   Page,
   PolicyView,
+  ReviseAgentBody,
   Role,
   SessionView,
 } from '@fluidbox/contracts';
+import { exitCodes } from '../exit-codes';
+import { CommandFailure } from '../failure';
 import { readServerSentEvents } from './sse';
+
+/** Tries of a stream that never answered; one that did is worth waiting for, the stack may be starting again. */
+const firstTriesMax = 3;
+const triesMax = 60;
 
 /** What the server refused, with its problem code; the command line turns it into an exit code. */
 export class ApiError extends Error {
@@ -25,12 +32,31 @@ export class ApiError extends Error {
   }
 }
 
+/** Nothing answers at the address, or the connection broke. */
+export class Unreachable extends CommandFailure {
+  constructor(url: string, cause: unknown) {
+    super(
+      `${url} does not answer: ${reasonOf(cause)}; is the stack up (npm run up), and is FLUIDBOX_API_URL right?`,
+      exitCodes.unavailable,
+    );
+    this.cause = cause;
+  }
+}
+
+/** What fetch hides: its own message is `fetch failed`, the reason stands in the cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!(error.cause instanceof Error)) return error.message;
+  const { code } = error.cause as { code?: unknown };
+  return typeof code === 'string' ? code : error.cause.message;
+}
+
 export interface ApiOptions {
   readonly url: string;
   readonly token: string;
 }
 
-/** The public API as the command line uses it. Throws ApiError for refusals and the fetch error when nothing answers. */
+/** The public API as the command line uses it. Throws ApiError for refusals and Unreachable when nothing answers. */
 export class ApiClient {
   constructor(private readonly options: ApiOptions) {}
 
@@ -89,6 +115,9 @@ export class ApiClient {
   createAgent(body: Partial<CreateAgentBody> & { name: string }): Promise<AgentView> {
     return this.json('POST', '/v1/agents', body);
   }
+  reviseAgent(name: string, body: ReviseAgentBody): Promise<AgentView> {
+    return this.json('POST', `/v1/agents/${encodeURIComponent(name)}/revisions`, body);
+  }
   policies(): Promise<Page<Omit<PolicyView, 'source'>>> {
     return this.json('GET', '/v1/policies');
   }
@@ -115,6 +144,7 @@ export class ApiClient {
   /** Events as they are committed, resumed by id for as long as it takes, until the run's terminal event. */
   async *watch(id: string, after = 0): AsyncGenerator<EventView> {
     let cursor = after;
+    let answered = false;
     for (let failures = 0; ; ) {
       try {
         const response = await this.request('GET', `/v1/sessions/${encodeURIComponent(id)}/events/stream`, undefined, {
@@ -123,6 +153,7 @@ export class ApiClient {
         });
         if (response.body === null) throw new Error('the stream has no body');
         failures = 0;
+        answered = true;
         for await (const data of readServerSentEvents(response.body)) {
           const event = JSON.parse(data) as EventView;
           cursor = event.seq;
@@ -132,7 +163,8 @@ export class ApiClient {
       } catch (error) {
         if (error instanceof ApiError && error.status < 500) throw error;
         failures += 1;
-        if (failures > 60) throw error;
+        if (failures >= (answered ? triesMax : firstTriesMax))
+          throw error instanceof TypeError ? new Unreachable(this.options.url, error) : error;
       }
       await new Promise((resolve) => setTimeout(resolve, Math.min(250 * 2 ** failures, 5_000)));
     }
@@ -143,7 +175,7 @@ export class ApiClient {
   }
 
   private async request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
-    const response = await fetch(new URL(path, this.options.url), {
+    const response = await this.fetch(path, {
       method,
       headers: {
         authorization: `Bearer ${this.options.token}`,
@@ -156,5 +188,14 @@ export class ApiClient {
     if (response.ok) return response;
     const problem = (await response.json().catch(() => ({}))) as { code?: string; detail?: string };
     throw new ApiError(response.status, problem.code ?? 'http_error', problem.detail ?? `HTTP ${response.status}`);
+  }
+
+  private async fetch(path: string, init: RequestInit): Promise<Response> {
+    const url = new URL(path, this.options.url);
+    try {
+      return await fetch(url, init);
+    } catch (cause) {
+      throw new Unreachable(this.options.url, cause);
+    }
   }
 }

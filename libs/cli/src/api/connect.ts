@@ -1,23 +1,46 @@
-import fs from 'node:fs';
 import type { UpFile } from '@fluidbox/contracts';
+import { exitCodes } from '../exit-codes';
+import { CommandFailure } from '../failure';
+import type { LocalStack } from '../local-stack';
+import { readTextFile } from '../text-file';
 import { ApiClient } from './client';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Whom a command talks to. */
+export interface Connection {
+  readonly api: ApiClient;
+  /** False when this command started the stack, which then ends with it. */
+  readonly stackStays: boolean;
+}
 
 /**
  * Whom a command talks to: FLUIDBOX_API_URL with FLUIDBOX_TOKEN (or FLUIDBOX_TOKEN_FILE) when set, else the stack of this folder, which `withLocalStack`
  * starts for the duration when none is up. Locally the bootstrap admin token is used unless FLUIDBOX_TOKEN says otherwise.
  */
 export async function withApi<T>(
-  environment: Readonly<Record<string, string | undefined>>,
-  withLocalStack: (work: (up: UpFile) => Promise<T>) => Promise<T>,
-  work: (api: ApiClient) => Promise<T>,
+  environment: Environment,
+  withLocalStack: (work: (stack: LocalStack) => Promise<T>) => Promise<T>,
+  work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
-  const tokenFile = environment.FLUIDBOX_TOKEN_FILE;
-  const given = environment.FLUIDBOX_TOKEN ?? (tokenFile === undefined ? undefined : fs.readFileSync(tokenFile, 'utf8').trim());
-  if (environment.FLUIDBOX_API_URL !== undefined) {
-    if (given === undefined) throw new Error('FLUIDBOX_API_URL is set: set FLUIDBOX_TOKEN or FLUIDBOX_TOKEN_FILE too');
-    return work(new ApiClient({ url: environment.FLUIDBOX_API_URL, token: given }));
-  }
-  return withLocalStack((up) =>
-    work(new ApiClient({ url: up.public_url, token: given ?? fs.readFileSync(up.files.admin_token, 'utf8').trim() })),
+  const given = tokenOf(environment);
+  const { FLUIDBOX_API_URL: url } = environment;
+  if (url !== undefined) return work({ api: remoteApi(url, given), stackStays: true });
+  return withLocalStack(({ up, started }) =>
+    work({ api: new ApiClient({ url: up.public_url, token: given ?? adminToken(up) }), stackStays: !started }),
   );
+}
+
+const adminToken = (up: UpFile): string => readTextFile(up.files.admin_token, 'admin token').trim();
+
+function tokenOf({ FLUIDBOX_TOKEN: token, FLUIDBOX_TOKEN_FILE: file }: Environment): string | undefined {
+  return token ?? (file === undefined ? undefined : readTextFile(file, 'FLUIDBOX_TOKEN_FILE').trim());
+}
+
+function remoteApi(url: string, token: string | undefined): ApiClient {
+  if (!URL.canParse(url) || !['http:', 'https:'].includes(new URL(url).protocol))
+    throw new CommandFailure(`FLUIDBOX_API_URL: ${url} is not an http or https URL, such as http://127.0.0.1:8787`, exitCodes.usage);
+  if (token === undefined)
+    throw new CommandFailure('FLUIDBOX_API_URL is set: set FLUIDBOX_TOKEN or FLUIDBOX_TOKEN_FILE too', exitCodes.usage);
+  return new ApiClient({ url, token });
 }

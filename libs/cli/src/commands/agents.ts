@@ -1,26 +1,61 @@
-import fs from 'node:fs';
-import type { ApiClient } from '../api/client';
+import type { AgentView } from '@fluidbox/contracts';
+import { type ApiClient, ApiError } from '../api/client';
 import { exitCodes } from '../exit-codes';
+import { CommandFailure } from '../failure';
 import { type Output, table } from '../output';
+import { oneLine } from '../paint';
+import { readTextFile } from '../text-file';
 
-export async function createAgentCommand(
-  api: ApiClient,
-  options: { name: string; harness?: string; model?: string; policy?: string; systemPrompt?: string; readOnly?: boolean },
-  output: Output,
-): Promise<number> {
-  const agent = await api.createAgent({
-    name: options.name,
-    ...(options.harness === undefined ? {} : { harness: options.harness }),
-    ...(options.model === undefined ? {} : { model: options.model }),
-    ...(options.policy === undefined ? {} : { policy: options.policy }),
-    ...(options.systemPrompt === undefined ? {} : { system_prompt: options.systemPrompt }),
-    ...(options.readOnly === true ? { trust_tier: 'read_only' as const } : {}),
-  });
+/** What an agent is made of; what is left out takes the default, or stays as it is in a revision. */
+export interface AgentOptions {
+  readonly description?: string;
+  readonly harness?: string;
+  readonly model?: string;
+  readonly policy?: string;
+  readonly systemPrompt?: string;
+}
+
+const bodyOf = (options: AgentOptions) => ({
+  ...(options.description === undefined ? {} : { description: options.description }),
+  ...(options.harness === undefined ? {} : { harness: options.harness }),
+  ...(options.model === undefined ? {} : { model: options.model }),
+  ...(options.policy === undefined ? {} : { policy: options.policy }),
+  ...(options.systemPrompt === undefined ? {} : { system_prompt: options.systemPrompt }),
+});
+
+function printAgent(agent: AgentView, output: Output): void {
   output.out(
     output.json
       ? JSON.stringify(agent)
       : `${agent.name} revision ${agent.revision} · ${agent.harness} · ${agent.model} · policy ${agent.policy}`,
   );
+}
+
+export async function createAgentCommand(
+  api: ApiClient,
+  options: AgentOptions & { name: string; readOnly?: boolean },
+  output: Output,
+): Promise<number> {
+  const body = { name: options.name, ...bodyOf(options), ...(options.readOnly === true ? { trust_tier: 'read_only' as const } : {}) };
+  try {
+    printAgent(await api.createAgent(body), output);
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 'conflict')) throw error;
+    throw new CommandFailure(`${error.message}: npm run -s fluidbox -- agent revise ${options.name} …`, exitCodes.refused);
+  }
+  return exitCodes.ok;
+}
+
+export async function reviseAgentCommand(
+  api: ApiClient,
+  name: string,
+  options: AgentOptions & { tier?: 'trusted' | 'read_only' },
+  output: Output,
+): Promise<number> {
+  const body = { ...bodyOf(options), ...(options.tier === undefined ? {} : { trust_tier: options.tier }) };
+  if (Object.keys(body).length === 0)
+    throw new CommandFailure('nothing to revise: name what changes, see agent revise --help', exitCodes.usage);
+  printAgent(await api.reviseAgent(name, body), output);
   return exitCodes.ok;
 }
 
@@ -43,7 +78,7 @@ export async function importPolicyCommand(
   output: Output,
 ): Promise<number> {
   const policy = await api.importPolicy(options.name, {
-    source: fs.readFileSync(options.file === '-' ? 0 : options.file, 'utf8'),
+    source: readTextFile(options.file, '--file'),
     ...(options.summary === undefined ? {} : { summary: options.summary }),
     ...(options.baseVersion === undefined ? {} : { base_version: options.baseVersion }),
   });
@@ -58,5 +93,18 @@ export async function importPolicyCommand(
 export async function getPolicyCommand(api: ApiClient, name: string, version: number | undefined, output: Output): Promise<number> {
   const policy = await api.policy(name, version);
   output.out(output.json ? JSON.stringify(policy) : policy.source);
+  return exitCodes.ok;
+}
+
+export async function listPoliciesCommand(api: ApiClient, output: Output): Promise<number> {
+  const { data } = await api.policies();
+  if (output.json) output.out(JSON.stringify(data));
+  else
+    output.out(
+      table([
+        ['POLICY', 'VERSION', 'BY', 'CREATED', 'SUMMARY'],
+        ...data.map((policy) => [policy.name, String(policy.version), policy.by, policy.created_at, oneLine(policy.summary, 60)]),
+      ]),
+    );
   return exitCodes.ok;
 }

@@ -1,16 +1,23 @@
-import { roles } from '@fluidbox/contracts';
+import path from 'node:path';
+import { roles, runStatuses } from '@fluidbox/contracts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type ApiClient, ApiError } from '../api/client';
-import { withApi } from '../api/connect';
-import { exitCodeOfError } from '../exit-codes';
+import type { ApiClient } from '../api/client';
+import { type Connection, withApi } from '../api/connect';
 import { CommandFailure } from '../failure';
-import { withLocalStack } from '../local-stack';
+import { type LocalStack, withLocalStack } from '../local-stack';
 import { type Output, standardOutput } from '../output';
-import { createAgentCommand, getPolicyCommand, importPolicyCommand, listAgentsCommand } from './agents';
+import {
+  type AgentOptions,
+  createAgentCommand,
+  getPolicyCommand,
+  importPolicyCommand,
+  listAgentsCommand,
+  listPoliciesCommand,
+  reviseAgentCommand,
+} from './agents';
 import { approvalsCommand, decideCommand } from './approvals';
-import { followRun } from './follow-run';
 import { type ExplainOptions, explainCalls, testPolicyFile, validatePolicyFile } from './policy-files';
-import { cancelCommand, diffCommand, getCommand, listCommand, runCommand } from './runs';
+import { cancelCommand, diffCommand, getCommand, listCommand, runCommand, watchCommand, workspaceOf } from './runs';
 import { createTokenCommand, listTokensCommand, revokeTokenCommand } from './tokens';
 
 const positive = (text: string): number => {
@@ -28,17 +35,20 @@ const jsonObject = (text: string): Record<string, unknown> => {
   throw new InvalidArgumentError('must be a JSON object');
 };
 
-/** Runs `work` against the API and ends the command with its exit code; refusals of the server become one line and their own code. */
-async function call(json: boolean | undefined, work: (api: ApiClient, output: Output) => Promise<number>): Promise<void> {
+/** Runs `work` against the API and ends the command with its exit code. `sources`: folders that a stack started for it may copy. */
+async function connected(
+  json: boolean | undefined,
+  work: (connection: Connection, output: Output) => Promise<number>,
+  sources: readonly string[] = [],
+): Promise<void> {
   const output = standardOutput(json === true);
-  try {
-    const code = await withApi<number>(process.env, withLocalStack, (api) => work(api, output));
-    if (code !== 0) throw new CommandFailure('', code);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    throw new CommandFailure(`${error.message} (${error.code})`, exitCodeOfError(error));
-  }
+  const withSources = (use: (stack: LocalStack) => Promise<number>): Promise<number> => withLocalStack(use, sources);
+  const code = await withApi<number>(process.env, withSources, (connection) => work(connection, output));
+  if (code !== 0) throw new CommandFailure('', code);
 }
+
+const call = (json: boolean | undefined, work: (api: ApiClient, output: Output) => Promise<number>): Promise<void> =>
+  connected(json, ({ api }, output) => work(api, output));
 
 const withJson = (command: Command): Command => command.option('--json', 'machine-readable output');
 
@@ -56,17 +66,18 @@ export function registerApiCommands(program: Command): void {
     .option('--max-tool-calls <n>', 'narrow the tool-call budget', positive)
     .option('--idempotency-key <key>', 'a repeat with this key answers the first run')
     .option('--detach', 'print the id and return')
-    .action((options: Parameters<typeof runCommand>[1] & { json?: boolean }) =>
-      call(options.json, (api, output) => runCommand(api, options, output)),
-    );
+    .action((options: Parameters<typeof runCommand>[1] & { json?: boolean }) => {
+      // Before a stack is started: a wrong call costs nothing.
+      workspaceOf(options);
+      const sources = options.repo === undefined ? [] : [path.resolve(options.repo)];
+      return connected(options.json, (connection, output) => runCommand(connection, options, output), sources);
+    });
   withJson(program.command('watch <run>'))
     .description('follow a run as it happens')
     .option('--after <seq>', 'start after this event', Number)
     .action((run: string, options: { json?: boolean; after?: number }) =>
-      call(
-        options.json,
-        async (api, output) =>
-          (await followRun(api, run, output, { ...(options.after === undefined ? {} : { after: options.after }) })).exitCode,
+      connected(options.json, (connection, output) =>
+        watchCommand(connection, run, options.after === undefined ? {} : { after: options.after }, output),
       ),
     );
   withJson(program.command('get <run>'))
@@ -76,7 +87,7 @@ export function registerApiCommands(program: Command): void {
     .description('list runs, newest first')
     .option('--limit <n>', 'at most this many', positive, 20)
     .option('--cursor <cursor>', 'continue a list')
-    .option('--status <status>', 'only runs in this status')
+    .addOption(new Option('--status <status>', 'only runs in this status').choices([...runStatuses, 'awaiting_approval']))
     .action((options: { json?: boolean; limit: number; cursor?: string; status?: string }) => {
       const { json, ...query } = options;
       return call(json, (api, output) => listCommand(api, query, output));
@@ -102,6 +113,10 @@ function registerApprovals(program: Command): void {
     .option('--session', 'and the same kind of call for the rest of this run')
     .option('--edit <json>', 'run this input instead; the gate judges it again', jsonObject)
     .option('--comment <text>', 'why')
+    .addHelpText(
+      'after',
+      `\nExample:\n  npm run -s fluidbox -- approve apr_… --edit '{"command":"git commit -m fix"}' --comment "shorter message"`,
+    )
     .action((approval: string, options: { json?: boolean; session?: boolean; edit?: Record<string, unknown>; comment?: string }) => {
       const comment = options.comment === undefined ? {} : { comment: options.comment };
       if (options.edit !== undefined && options.session === true)
@@ -123,47 +138,74 @@ function registerApprovals(program: Command): void {
 }
 
 function registerManagement(program: Command): void {
-  const token = program.command('token').description('named API tokens');
+  registerTokens(program.command('token').description('named API tokens'));
+  registerAgents(program.command('agent').description('agents and their revisions'));
+  registerPolicies(program.command('policy').description('policies and their versions'));
+}
+
+function registerTokens(token: Command): void {
   withJson(token.command('create'))
+    .description('make a token and print it, this once')
     .requiredOption('--name <name>', 'what stands in the record for its holder')
     .addOption(new Option('--role <role>', 'what it may do').choices(roles).makeOptionMandatory())
     .option('--ttl-days <days>', 'lifetime (default 90)', positive)
     .action((options: { json?: boolean; name: string; role: (typeof roles)[number]; ttlDays?: number }) =>
       call(options.json, (api, output) => createTokenCommand(api, options, output)),
     );
-  withJson(token.command('list')).action((options: { json?: boolean }) => call(options.json, listTokensCommand));
-  withJson(token.command('revoke <name>')).action((name: string, options: { json?: boolean }) =>
-    call(options.json, (api, output) => revokeTokenCommand(api, name, output)),
-  );
+  withJson(token.command('list'))
+    .description('tokens, their roles and when they expire')
+    .action((options: { json?: boolean }) => call(options.json, listTokensCommand));
+  withJson(token.command('revoke <name>'))
+    .description('end a token now')
+    .action((name: string, options: { json?: boolean }) => call(options.json, (api, output) => revokeTokenCommand(api, name, output)));
+}
 
-  const agent = program.command('agent').description('agents and their revisions');
-  withJson(agent.command('create'))
-    .requiredOption('--name <name>')
-    .option('--harness <id>', 'default claude-agent-sdk')
-    .option('--model <model>')
-    .option('--policy <name>', 'default `default`')
-    .option('--system-prompt <text>')
+const withAgentOptions = (command: Command): Command =>
+  withJson(command)
+    .option('--description <text>', 'what it is for')
+    .option('--harness <id>', 'program that drives it: claude-agent-sdk (default) or scripted')
+    .option('--model <model>', 'model it talks to (default: the harness’s own)')
+    .option('--policy <name>', 'policy that decides its calls (default: default)')
+    .option('--system-prompt <text>', 'instructions before every task');
+
+function registerAgents(agent: Command): void {
+  withAgentOptions(agent.command('create'))
+    .description('make an agent')
+    .requiredOption('--name <name>', 'name to run it by')
     .option('--read-only', 'the read-only trust tier')
     .action((options: Parameters<typeof createAgentCommand>[1] & { json?: boolean }) =>
       call(options.json, (api, output) => createAgentCommand(api, options, output)),
     );
-  withJson(agent.command('list')).action((options: { json?: boolean }) => call(options.json, listAgentsCommand));
-
-  const policy = program.command('policy').description('policies and their versions');
-  withJson(policy.command('import'))
-    .requiredOption('--name <name>')
-    .requiredOption('--file <path>', '`-` reads stdin')
-    .option('--summary <text>')
-    .option('--base-version <n>', 'refuse when another version is newest', Number)
-    .action((options: Parameters<typeof importPolicyCommand>[1] & { json?: boolean }) =>
-      call(options.json, (api, output) => importPolicyCommand(api, options, output)),
+  withAgentOptions(agent.command('revise <name>'))
+    .description('add a revision; what is left out stays as it is, runs that exist keep theirs')
+    .addOption(new Option('--tier <tier>', 'trust tier').choices(['trusted', 'read_only']))
+    .action((name: string, options: AgentOptions & { tier?: 'trusted' | 'read_only'; json?: boolean }) =>
+      call(options.json, (api, output) => reviseAgentCommand(api, name, options, output)),
     );
+  withJson(agent.command('list'))
+    .description('agents, each in its newest revision')
+    .action((options: { json?: boolean }) => call(options.json, listAgentsCommand));
+}
+
+function registerPolicies(policy: Command): void {
+  withJson(policy.command('list'))
+    .description('policies, each in its newest version')
+    .action((options: { json?: boolean }) => call(options.json, listPoliciesCommand));
   withJson(policy.command('get <name>'))
+    .description('print a policy as it was written')
     .option('--version <n>', 'default: newest', Number)
     .action((name: string, options: { json?: boolean; version?: number }) =>
       call(options.json, (api, output) => getPolicyCommand(api, name, options.version, output)),
     );
-
+  withJson(policy.command('import'))
+    .description('add a version of a policy; its own tests have to pass')
+    .requiredOption('--name <name>', 'policy to add it to, or a new one')
+    .requiredOption('--file <path>', 'the document; `-` reads stdin')
+    .option('--summary <text>', 'what changed')
+    .option('--base-version <n>', 'refuse when another version is newest', Number)
+    .action((options: Parameters<typeof importPolicyCommand>[1] & { json?: boolean }) =>
+      call(options.json, (api, output) => importPolicyCommand(api, options, output)),
+    );
   registerPolicyFiles(policy);
 }
 
@@ -181,12 +223,12 @@ function registerPolicyFiles(policy: Command): void {
     .action((file: string, { json }: { json?: boolean }) => onFile((output) => testPolicyFile(file, output), json));
   withJson(policy.command('explain'))
     .description('what the gate would say to a call, by which rule, and what would change it')
-    .requiredOption('--policy <file>')
-    .option('--tool <name>')
+    .requiredOption('--policy <file>', 'the document; `-` reads stdin')
+    .option('--tool <name>', 'tool of the call')
     .option('--input <json>', 'input of the call', jsonObject)
     .option('--cwd <dir>', 'where relative paths start (default /workspace)')
     .option('--calls <file>', 'one {tool, input, cwd?} per line instead')
-    .addOption(new Option('--tier <tier>').choices(['trusted', 'read_only']))
+    .addOption(new Option('--tier <tier>', 'trust tier of the agent (default trusted)').choices(['trusted', 'read_only']))
     .option('--autonomous', 'nobody is there to answer')
     .action((options: ExplainOptions & { json?: boolean }) => onFile((output) => explainCalls(options, output), options.json));
 }

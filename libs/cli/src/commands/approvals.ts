@@ -1,4 +1,4 @@
-import type { DecideApprovalBody } from '@fluidbox/contracts';
+import type { ApprovalView, DecideApprovalBody } from '@fluidbox/contracts';
 import type { ApiClient } from '../api/client';
 import { exitCodes } from '../exit-codes';
 import { type Output, table } from '../output';
@@ -18,14 +18,19 @@ export async function approvalsCommand(api: ApiClient, output: Output): Promise<
   return exitCodes.ok;
 }
 
+/** What runs now: the edited input where there is one. The approval keeps the input that was asked for. */
+export function decidedLine(
+  settled: { decision: string; approval: Pick<ApprovalView, 'tool' | 'input'> },
+  body: DecideApprovalBody,
+): string {
+  const edited = body.decision === 'edit';
+  const input = JSON.stringify(edited ? body.input : settled.approval.input);
+  return `${settled.decision}${edited ? ', edited' : ''}: ${plain(settled.approval.tool)} ${oneLine(input, 200)}`;
+}
+
 export async function decideCommand(api: ApiClient, approvalId: string, body: DecideApprovalBody, output: Output): Promise<number> {
   const settled = await api.decide(approvalId, body);
   if (output.json) output.out(JSON.stringify(settled));
-  else
-    output.out(
-      settled.decision === 'pending'
-        ? `voted: ${settled.votes} of ${settled.needed}`
-        : `${settled.decision}: ${plain(settled.approval.tool)} ${oneLine(JSON.stringify(settled.approval.input), 80)}`,
-    );
+  else output.out(settled.decision === 'pending' ? `voted: ${settled.votes} of ${settled.needed}` : decidedLine(settled, body));
   return exitCodes.ok;
 }

@@ -29,7 +29,7 @@ export function registerDemo(program: Command): void {
       checkFlags(flags, repo);
       const output = standardOutput(flags.json === true, flags.json === true ? 'stderr' : 'stdout');
       const code = await withLocalStack(
-        (up) => {
+        ({ up }) => {
           const api = new ApiClient({ url: up.public_url, token: fs.readFileSync(up.files.admin_token, 'utf8').trim() });
           return runDemo(api, up.public_url, { yes: flags.yes === true, repo, task: flags.task ?? sampleTask }, output, process.stdin);
         },

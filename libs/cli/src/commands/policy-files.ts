@@ -1,4 +1,3 @@
-import fs from 'node:fs';
 import {
   type CompiledPolicy,
   compilePolicy,
@@ -14,18 +13,13 @@ import { exitCodes } from '../exit-codes';
 import { CommandFailure } from '../failure';
 import type { Output } from '../output';
 import { oneLine } from '../paint';
+import { readTextFile } from '../text-file';
 
 /** Findings of a policy file end a command with this code, so that it can stand in a pull-request check. */
 const findings = 1;
 const Call = z.strictObject({ tool: z.string().min(1), input: z.record(z.string(), z.unknown()), cwd: z.string().optional() });
 
-const read = (file: string): string => {
-  try {
-    return fs.readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch (cause) {
-    throw new CommandFailure(`${file}: ${cause instanceof Error ? cause.message : String(cause)}`, exitCodes.usage);
-  }
-};
+const read = (file: string): string => readTextFile(file, 'file');
 
 /** Strict parse; each problem with its place, and for people the offending line marked. */
 export function validatePolicyFile(file: string, output: Output): number {

@@ -1,11 +1,13 @@
-import fs from 'node:fs';
 import path from 'node:path';
 import type { BudgetsInput, WorkspaceInput } from '@fluidbox/contracts';
 import type { ApiClient } from '../api/client';
+import type { Connection } from '../api/connect';
 import { exitCodeOfOutcome, exitCodes } from '../exit-codes';
+import { CommandFailure } from '../failure';
 import { type Output, table } from '../output';
-import { oneLine } from '../paint';
-import { followRun } from './follow-run';
+import { readTextFile } from '../text-file';
+import { followRun, leavingLines, tellHowToDecide } from './follow-run';
+import { sessionLines } from './session-lines';
 
 export interface RunOptions {
   readonly agent: string;
@@ -21,9 +23,14 @@ export interface RunOptions {
 }
 
 /** `-` reads the task from standard input. */
-const taskText = (task: string): string => (task === '-' ? fs.readFileSync(0, 'utf8') : task);
+const taskText = (task: string): string => (task === '-' ? readTextFile(task, '--task') : task);
 
-function workspaceOf(options: { repo?: string; git?: string; ref?: string }): WorkspaceInput | undefined {
+/** Throws for options that contradict each other: one of them would be ignored without a word. */
+export function workspaceOf(options: { repo?: string; git?: string; ref?: string }): WorkspaceInput | undefined {
+  if (options.repo !== undefined && options.git !== undefined)
+    throw new CommandFailure('--repo and --git exclude each other: a run has one workspace', exitCodes.usage);
+  if (options.ref !== undefined && options.git === undefined)
+    throw new CommandFailure('--ref goes with --git: it says which commit to fetch', exitCodes.usage);
   if (options.repo !== undefined) return { kind: 'local_copy', path: path.resolve(options.repo) };
   if (options.git === undefined) return undefined;
   const sha = options.ref !== undefined && /^[0-9a-f]{40}$/.test(options.ref);
@@ -35,7 +42,7 @@ function workspaceOf(options: { repo?: string; git?: string; ref?: string }): Wo
 }
 
 /** Creates a run and follows it to its end (`--detach`: prints its id and returns). */
-export async function runCommand(api: ApiClient, options: RunOptions, output: Output): Promise<number> {
+export async function runCommand({ api, stackStays }: Connection, options: RunOptions, output: Output): Promise<number> {
   const workspace = workspaceOf(options);
   const budgets: BudgetsInput = {
     ...(options.maxCostUsd === undefined ? {} : { max_cost_usd: options.maxCostUsd }),
@@ -56,12 +63,32 @@ export async function runCommand(api: ApiClient, options: RunOptions, output: Ou
     return exitCodes.ok;
   }
   output.err(`run ${session.id}`);
-  return (await followRun(api, session.id, output)).exitCode;
+  return watchCommand({ api, stackStays }, session.id, {}, output);
+}
+
+/** Follows a run and says what a person can do about it meanwhile. */
+export async function watchCommand(
+  { api, stackStays }: Connection,
+  id: string,
+  options: { after?: number },
+  output: Output,
+): Promise<number> {
+  const onInterrupt = (): void => {
+    for (const line of leavingLines(id, stackStays)) output.err(line);
+    // A stack of our own has its own listener, which ends it first.
+    if (stackStays) process.exit(exitCodes.interrupted);
+  };
+  process.once('SIGINT', onInterrupt);
+  try {
+    return (await followRun(api, id, output, { ...options, onEvent: (event) => tellHowToDecide(api, id, event, output) })).exitCode;
+  } finally {
+    process.off('SIGINT', onInterrupt);
+  }
 }
 
 export async function getCommand(api: ApiClient, id: string, output: Output): Promise<number> {
   const session = await api.session(id);
-  output.out(output.json ? JSON.stringify(session) : JSON.stringify(session, null, 2));
+  output.out(output.json ? JSON.stringify(session) : sessionLines(session).join('\n'));
   return session.outcome === null ? exitCodes.ok : exitCodeOfOutcome(session.outcome);
 }
 
@@ -75,16 +102,12 @@ export async function listCommand(
     output.out(JSON.stringify(page));
     return exitCodes.ok;
   }
-  const rows = page.data.map((run) => [
-    run.id,
-    run.status,
-    run.agent,
-    `$${(run.usage.cost_micro_usd / 1e6).toFixed(4)}`,
-    run.created_at,
-    oneLine(run.task ?? '', 60),
-  ]);
-  output.out(table([['RUN', 'STATUS', 'AGENT', 'COST', 'CREATED', 'TASK'], ...rows]));
-  if (page.next_cursor !== null) output.err(`more: fluidbox list --cursor ${page.next_cursor}`);
+  const rows = page.data.map((run) => [run.id, run.status, run.agent, `$${(run.usage.cost_micro_usd / 1e6).toFixed(4)}`, run.created_at]);
+  output.out(table([['RUN', 'STATUS', 'AGENT', 'COST', 'CREATED'], ...rows]));
+  if (page.next_cursor !== null) {
+    const status = options.status === undefined ? '' : ` --status ${options.status}`;
+    output.err(`more: npm run -s fluidbox -- list --cursor ${page.next_cursor} --limit ${options.limit}${status}`);
+  }
   return exitCodes.ok;
 }
 

@@ -12,7 +12,7 @@ import { print, say } from '../output';
 import { stackOptions } from '../stack-options';
 import { withModel } from '../stand-in-model';
 
-function describe({ up }: RunningStack): string {
+function describe({ up }: RunningStack, sources: string | undefined): string {
   return [
     `public     ${up.public_url}   (API, /v1)`,
     `control    ${up.control_url}   (runners)`,
@@ -20,12 +20,14 @@ function describe({ up }: RunningStack): string {
     `nats       ${up.nats_url}`,
     `postgres   ${up.database_host}`,
     `admin token is in ${up.files.admin_token}`,
+    `folders that run --repo may copy: ${sources === undefined || sources === '' ? 'none (start with FLUIDBOX_LOCAL_SOURCES=/path/a:/path/b)' : sources}`,
+    'Ctrl-C stops it',
   ].join('\n');
 }
 
 async function runUntilInterrupted(options: StackOptions, { signal, interrupted }: Interruption): Promise<void> {
   const stack = await startStack({ ...options, preferWellKnownPorts: true, signal });
-  print(describe(stack));
+  print(describe(stack, options.environment.FLUIDBOX_LOCAL_SOURCES));
   await interrupted.catch(() => say('stopping'));
   await stack.stop();
   say('stopped');

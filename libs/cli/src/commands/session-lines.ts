@@ -1,0 +1,34 @@
+import type { SessionView } from '@fluidbox/contracts';
+import { wrapped } from '../paint';
+
+const usd = (microUsd: number): string => `$${(microUsd / 1e6).toFixed(4)}`;
+
+/** A run for a person: what came of it and why first. Everything is in `--json`. */
+export function sessionLines(session: SessionView): string[] {
+  const { usage, budgets } = session;
+  const rows: (readonly [string, string | null])[] = [
+    ['run', session.id],
+    ['status', session.outcome === null || session.outcome === session.status ? session.status : `${session.status} (${session.outcome})`],
+    ['reason', session.reason],
+    ['summary', session.summary],
+    ['coverage', session.coverage],
+    ['waiting', session.pending_approvals === 0 ? null : `${session.pending_approvals} for a person: npm run -s fluidbox -- approvals`],
+    ['task', session.task],
+    [
+      'agent',
+      `${session.agent} revision ${session.agent_revision} · ${session.harness} · ${session.model} · ${session.trust_tier}, ${session.autonomy}`,
+    ],
+    ['policy', `${session.policy} version ${session.policy_version}`],
+    ['cost', `${usd(usage.cost_micro_usd)}${budgets.max_cost_micro_usd === null ? '' : ` of ${usd(budgets.max_cost_micro_usd)}`}`],
+    [
+      'calls',
+      `${session.tool_calls} of tools${budgets.max_tool_calls === null ? '' : ` (at most ${budgets.max_tool_calls})`} · ${usage.model_requests} of the model (${usage.input_tokens} tokens in, ${usage.output_tokens} out)`,
+    ],
+    ['created', `${session.created_at} by ${session.invoked_by}`],
+    ['started', session.started_at],
+    ['finished', session.finished_at],
+  ];
+  return rows.flatMap(([name, said]) =>
+    said === null || said === '' ? [] : [`${name.padEnd(10)}${wrapped(said, 110).join(`\n${' '.repeat(10)}`)}`],
+  );
+}

@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import { buildProgram } from './program';
+
+const parse = (program: Command, words: readonly string[]): Promise<unknown> => {
+  const silent = (command: Command): void => {
+    command.configureOutput({ writeOut: () => undefined, writeErr: () => undefined });
+    command.commands.forEach(silent);
+  };
+  silent(program);
+  return program.parseAsync(['node', 'fluidbox', ...words]);
+};
+const commandsBelow = (command: Command): Command[] => command.commands.flatMap((each) => [each, ...commandsBelow(each)]);
+
+describe('the command line', () => {
+  it('describes every command and option', () => {
+    const unsaid = commandsBelow(buildProgram()).flatMap((command) => [
+      ...(command.description() === '' ? [command.name()] : []),
+      ...command.options.filter(({ description }) => description === '').map(({ flags }) => `${command.name()} ${flags}`),
+    ]);
+    expect(unsaid).toEqual([]);
+  });
+
+  it.each([[['nonsense']], [['agent', 'nonsense']], [['list', '--status', 'nonsense']], [['agent']]])('refuses %j', async (words) => {
+    await expect(parse(buildProgram(), words)).rejects.toMatchObject({ exitCode: 1 });
+  });
+
+  it('names the statuses it knows', async () => {
+    await expect(parse(buildProgram(), ['list', '--status', 'nonsense'])).rejects.toThrow(/awaiting_approval/);
+  });
+
+  it('answers --version, and leaves the one of policy get alone', async () => {
+    await expect(parse(buildProgram(), ['--version'])).rejects.toMatchObject({ code: 'commander.version', exitCode: 0 });
+    const program = buildProgram();
+    const get = commandsBelow(program).find((command) => command.name() === 'get' && command.parent?.name() === 'policy');
+    let asked: unknown;
+    get?.action((_name: string, options: { version?: number }) => {
+      asked = options.version;
+    });
+    await parse(program, ['policy', 'get', 'default', '--version', '3']);
+    expect(asked).toBe(3);
+  });
+});
