@@ -21,7 +21,7 @@ export function processesOfRun(home: string, runId: string): { pid: number; pare
     const status = read(`/proc/${name}/status`);
     const ofUid = uid !== null && Number(/^Uid:\t(\d+)/m.exec(status)?.[1]) === uid;
     if (!ofUid && !read(`/proc/${name}/environ`).includes(`FLUIDBOX_SESSION_ID=${runId}\0`)) return [];
-    if (/^State:\tZ/m.test(status)) return [];
+    if (/^State:\tZ/m.test(status) || hasLetGo(name)) return [];
     return [
       {
         pid: Number(name),
@@ -30,6 +30,15 @@ export function processesOfRun(home: string, runId: string): { pid: number; pare
       },
     ];
   });
+}
+
+/** A killed process that has given back its memory runs nothing any more, also while the kernel still lists it. */
+function hasLetGo(pid: string): boolean {
+  try {
+    return fs.readlinkSync(`/proc/${pid}/exe`) === '';
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+  }
 }
 
 /** How many sandboxes of the run live: trees whose top has a parent outside the run. */
