@@ -39,6 +39,8 @@ function controllersOf(service: string): Constructor[] {
 
 const committed = JSON.parse(readFileSync(path.join(__dirname, 'routes.json'), 'utf8')) as Record<string, readonly string[]>;
 
+const audienceOf = (guards: string): string => (guards.split('+').at(-1) ?? '').replace(/Guard$/, '').toLowerCase();
+
 describe('routes', () => {
   it.each(planes)('of %s are guarded as committed', (service) => {
     const routes = controllersOf(service).flatMap(routesOf).sort();
@@ -61,6 +63,14 @@ describe('routes', () => {
       for (const controller of controllersOf(service))
         expect([controller.name, text.includes(controller.name)]).toEqual([controller.name, true]);
     }
+  });
+
+  it('of the public plane stand in the README of the gateway, each with who may call it', () => {
+    const readme = readFileSync(path.join(repositoryRoot, 'services/gateway/README.md'), 'utf8').split('<!-- routes -->')[1] ?? '';
+    const said = [...readme.matchAll(/^\| `(\w+ \S+)` \| (\w+) \|/gm)].map(([, route, who]) => `${route} ${who}`);
+    // The narrowest guard of a route says who: AdminGuard, MemberGuard, OpenGuard.
+    const expected = (committed.gateway ?? []).map((line) => line.replace(/\S+$/, (guards) => audienceOf(guards)));
+    expect(said.sort()).toEqual(expected.sort());
   });
 
   it('without a guard are seen', () => {
