@@ -21,6 +21,7 @@ beforeEach(() => {
 afterEach(async () => {
   await control.close();
   model.close();
+  model.closeAllConnections();
   folder.remove();
 });
 
@@ -46,6 +47,8 @@ const program = `
 describe('the entry wrapper for a foreign runner', () => {
   it('gives it loopback URLs, its tokens and a model door that adds the token', async () => {
     model = http.createServer((_request, response) => response.writeHead(200).end('{"said":"hello"}')).listen(0, '127.0.0.1');
+    // As a real provider's, its idle connections outlive a pause of a busy machine.
+    model.keepAliveTimeout = 0;
     await once(model, 'listening');
     const address = model.address();
     const modelUrl = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;

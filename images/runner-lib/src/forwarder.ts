@@ -25,6 +25,8 @@ export async function startForwarder(options: ForwarderOptions): Promise<Forward
   // A model may think for minutes before the first byte.
   server.requestTimeout = 0;
   server.headersTimeout = 0;
+  // Node closes an idle connection after 5 s: a program that takes it out of its pool at that moment would lose a request.
+  server.keepAliveTimeout = 0;
   server.on('connect', (_request, socket) => socket.destroy());
   server.on('upgrade', (_request, socket) => socket.destroy());
   const { listen } = options;

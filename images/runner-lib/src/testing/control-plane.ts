@@ -69,6 +69,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       handle(request, response).catch(() => response.destroy());
     });
     server.requestTimeout = 0;
+    server.keepAliveTimeout = 0;
     server.listen(`${options.gatewayDir}/${socket}`);
     await once(server, 'listening');
     fs.chownSync(`${options.gatewayDir}/${socket}`, options.ownerUid, options.ownerUid);
