@@ -106,6 +106,7 @@ describe('a document', () => {
     ['a network that does not exist', 'name: x\nnetwork: { max_mode: public }', 'network.max_mode'],
     ['what is not evaluated yet', 'name: x\ntools: [{ match: [Bash], action: allow, history: { count: { max: 3 } } }]', 'tools[0].history'],
     ['a second person', 'name: x\npublish: { second_person: always }', 'publish.second_person'],
+    ['a guard that nothing evaluates', 'name: x\nguards: { idle_model_calls: 20 }', 'guards.idle_model_calls'],
     ['NUL', 'name: x\ntools: [{ match: ["a\\0"], action: allow }]', 'tools[0].match[0]'],
     ['a long string', `name: x\ntools: [{ match: [${'a'.repeat(1025)}], action: allow }]`, 'tools[0].match[0]'],
     [

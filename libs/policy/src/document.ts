@@ -106,6 +106,8 @@ interface Meaning {
 function* meaningProblems(document: PolicyDocument): Generator<Meaning> {
   if (document.publish.second_person !== 'never')
     yield { path: ['publish', 'second_person'], message: 'only "never" is available: publishing with a second person does not exist yet' };
+  if (document.guards.idle_model_calls !== null)
+    yield { path: ['guards', 'idle_model_calls'], message: 'is not evaluated by this version; remove it, or it would guard nothing' };
   for (const [i, rule] of document.tools.entries()) {
     const at: Path = ['tools', i];
     if (rule.history !== undefined)

@@ -4,7 +4,6 @@ import { exitCodes } from '../exit-codes';
 import { CommandFailure } from '../failure';
 import { type Output, table } from '../output';
 import { oneLine } from '../paint';
-import { readTextFile } from '../text-file';
 
 /** What an agent is made of; what is left out takes the default, or stays as it is in a revision. */
 export interface AgentOptions {
@@ -74,11 +73,11 @@ export async function listAgentsCommand(api: ApiClient, output: Output): Promise
 
 export async function importPolicyCommand(
   api: ApiClient,
-  options: { name: string; file: string; summary?: string; baseVersion?: number },
+  options: { name: string; source: string; summary?: string; baseVersion?: number },
   output: Output,
 ): Promise<number> {
   const policy = await api.importPolicy(options.name, {
-    source: readTextFile(options.file, '--file'),
+    source: options.source,
     ...(options.summary === undefined ? {} : { summary: options.summary }),
     ...(options.baseVersion === undefined ? {} : { base_version: options.baseVersion }),
   });

@@ -203,9 +203,11 @@ function registerPolicies(policy: Command): void {
     .requiredOption('--file <path>', 'the document; `-` reads stdin')
     .option('--summary <text>', 'what changed')
     .option('--base-version <n>', 'refuse when another version is newest', Number)
-    .action((options: Parameters<typeof importPolicyCommand>[1] & { json?: boolean }) =>
-      call(options.json, (api, output) => importPolicyCommand(api, options, output)),
-    );
+    .action((options: { name: string; file: string; summary?: string; baseVersion?: number; json?: boolean }) => {
+      // Before anything is started: a wrong path needs no stack to be refused.
+      const source = readTextFile(options.file, '--file');
+      return call(options.json, (api, output) => importPolicyCommand(api, { ...options, source }, output));
+    });
   registerPolicyFiles(policy);
 }
 

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import type { WorkspaceInput } from '@fluidbox/contracts';
 
 export interface LocalSource {
@@ -14,12 +13,20 @@ export function localSourceOf(workspace: WorkspaceInput): LocalSource | null {
   return null;
 }
 
-/** By the text alone: the scheduler, which follows links, has the last word. */
-export const isBelow = (folder: string, roots: readonly string[]): boolean =>
-  roots.some((root) => {
-    const way = path.posix.relative(path.posix.resolve(root), path.posix.resolve(folder));
-    return way !== '..' && !way.startsWith('../');
-  });
+function partsOf(folder: string): string[] {
+  const kept: string[] = [];
+  for (const part of folder.split('/')) {
+    if (part === '..') kept.pop();
+    else if (part !== '' && part !== '.') kept.push(part);
+  }
+  return kept;
+}
+
+/** Of absolute paths, by the text alone: the scheduler, which follows links, has the last word. */
+export const isBelow = (folder: string, roots: readonly string[]): boolean => {
+  const parts = partsOf(folder);
+  return roots.some((root) => partsOf(root).every((part, index) => parts[index] === part));
+};
 
 export const notAllowed = (folder: string): string =>
   `${folder} is not below a folder that FLUIDBOX_LOCAL_SOURCES allows: put the folder into FLUIDBOX_LOCAL_SOURCES (absolute paths, separated by colons) in the environment of \`up\` and start it again`;
