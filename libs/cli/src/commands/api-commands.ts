@@ -6,6 +6,7 @@ import { type Connection, withApi } from '../api/connect';
 import { CommandFailure } from '../failure';
 import { type LocalStack, withLocalStack } from '../local-stack';
 import { type Output, standardOutput } from '../output';
+import { readTextFile } from '../text-file';
 import {
   type AgentOptions,
   createAgentCommand,
