@@ -1,22 +1,13 @@
-import fs from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
-import { type SystemStack, startSystemStack } from './support/stack';
-import { runWire, wireRunnerImages } from './support/wire-run';
+import type { SystemStack } from './support/stack';
+import { runWire, startWireStack } from './support/wire-run';
 
 describe('the public API', () => {
   let stack: SystemStack;
-  let images: string;
 
   beforeAll(async () => {
-    images = wireRunnerImages(fs.mkdtempSync(path.join(os.tmpdir(), 'fbx-images-')));
-    stack = await startSystemStack({ script: { steps: [] }, environment: { FLUIDBOX_IMAGES_DIR: images } });
-    await stack.admin.createAgent({ name: 'wire', harness: 'scripted', policy: 'default' });
+    stack = await startWireStack();
   });
-  afterAll(async () => {
-    await stack.stop();
-    fs.rmSync(images, { recursive: true, force: true });
-  });
+  afterAll(() => stack.stop());
 
   const raw = (method: string, route: string, body?: string, headers: Record<string, string> = {}) =>
     fetch(new URL(route, stack.up.public_url), {

@@ -1,11 +1,8 @@
-import fs from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import { ApiError } from '@fluidbox/cli';
 import type { ApprovalView } from '@fluidbox/contracts';
 import { until } from '@fluidbox/testing';
-import { type SystemStack, startSystemStack } from './support/stack';
-import { runWire, typesOf, wireRunnerImages } from './support/wire-run';
+import type { SystemStack } from './support/stack';
+import { runWire, startWireStack, typesOf } from './support/wire-run';
 
 const permission = '/internal/sessions/{id}/permission';
 const commit = { tool_call_id: 'c1', tool: 'Bash', input: { command: "git commit -m 'x'" } };
@@ -13,17 +10,11 @@ const ask = { name: 'answer', as: 'tool', path: permission, body: commit };
 
 describe('approvals', () => {
   let stack: SystemStack;
-  let images: string;
 
   beforeAll(async () => {
-    images = wireRunnerImages(fs.mkdtempSync(path.join(os.tmpdir(), 'fbx-images-')));
-    stack = await startSystemStack({ script: { steps: [] }, environment: { FLUIDBOX_IMAGES_DIR: images } });
-    await stack.admin.createAgent({ name: 'wire', harness: 'scripted', policy: 'default' });
+    stack = await startWireStack();
   });
-  afterAll(async () => {
-    await stack.stop();
-    fs.rmSync(images, { recursive: true, force: true });
-  });
+  afterAll(() => stack.stop());
 
   async function pending(runId: string): Promise<ApprovalView> {
     let found: ApprovalView | undefined;

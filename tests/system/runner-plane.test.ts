@@ -1,9 +1,6 @@
-import fs from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import { processesOfRun } from './support/recovery/processes-of-run';
-import { type SystemStack, startSystemStack } from './support/stack';
-import { runWire, typesOf, wireRunnerImages } from './support/wire-run';
+import type { SystemStack } from './support/stack';
+import { runWire, startWireStack, typesOf } from './support/wire-run';
 
 const permission = '/internal/sessions/{id}/permission';
 const events = '/internal/sessions/{id}/events';
@@ -12,20 +9,11 @@ const bash = (id: string, command: string) => ({ tool_call_id: id, tool: 'Bash',
 
 describe('the runner plane against whoever speaks to it', () => {
   let stack: SystemStack;
-  let images: string;
 
   beforeAll(async () => {
-    images = wireRunnerImages(fs.mkdtempSync(path.join(os.tmpdir(), 'fbx-images-')));
-    stack = await startSystemStack({
-      script: { steps: [] },
-      environment: { FLUIDBOX_IMAGES_DIR: images, FLUIDBOX_HEARTBEAT_SILENCE_SECS: '8' },
-    });
-    await stack.admin.createAgent({ name: 'wire', harness: 'scripted', policy: 'default' });
+    stack = await startWireStack({ FLUIDBOX_HEARTBEAT_SILENCE_SECS: '8' });
   });
-  afterAll(async () => {
-    await stack.stop();
-    fs.rmSync(images, { recursive: true, force: true });
-  });
+  afterAll(() => stack.stop());
 
   it('[RUNNER-1] refuses a token of another audience with the exact body, and admits the right one', async () => {
     const { answers } = await runWire(stack.admin, 'wire', {

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import type { ApiClient } from '@fluidbox/cli';
 import type { EventView } from '@fluidbox/contracts';
+import { type SystemStack, startSystemStack } from './stack';
 
 export interface WireAnswer {
   readonly status?: number;
@@ -28,8 +30,26 @@ export interface WireTask {
   readonly outcome?: 'completed' | 'failed';
 }
 
-/** A folder to give as FLUIDBOX_IMAGES_DIR: the `scripted` harness's image with the wire runner in it. */
-export function wireRunnerImages(dir: string): string {
+/** A stack whose `scripted` image holds the wire runner, with an agent `wire` under the default policy. */
+export async function startWireStack(environment: Readonly<Record<string, string>> = {}): Promise<SystemStack> {
+  const images = wireRunnerImages();
+  let stack: SystemStack | undefined;
+  const stop = async (): Promise<void> => {
+    await stack?.stop();
+    fs.rmSync(images, { recursive: true, force: true });
+  };
+  try {
+    stack = await startSystemStack({ script: { steps: [] }, environment: { FLUIDBOX_IMAGES_DIR: images, ...environment } });
+    await stack.admin.createAgent({ name: 'wire', harness: 'scripted', policy: 'default' });
+    return { ...stack, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function wireRunnerImages(): string {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'fbx-images-'));
   const bundle = path.join(dir, 'scripted-runner/dist/bundle');
   fs.mkdirSync(bundle, { recursive: true });
   const source = fs.readFileSync(path.join(__dirname, 'wire-runner/main.js'));
