@@ -17,6 +17,11 @@ export interface Harness {
   readonly noEffectTools: readonly string[];
   /** How the result of a call looks that the harness refused before any hook: an error whose text starts like this. */
   readonly refusal: { readonly requiresErrorFlag: boolean; readonly prefixes: readonly string[] };
+  /**
+   * Per canonical tool: the fields of the input that reach the gate exactly as the model wrote them. Their digests on both sides must be equal, or the
+   * gate judged something else than the model asked for. A field that the harness fills in or makes absolute does not stand here.
+   */
+  readonly comparedFields: Readonly<Record<string, readonly string[]>>;
   /** More environment for the agent program. */
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -32,6 +37,7 @@ export const harnesses = {
     toolNames: { Task: 'Agent' },
     noEffectTools: [],
     refusal: { requiresErrorFlag: true, prefixes: ['<tool_use_error>'] },
+    comparedFields: { Bash: ['command'], Write: ['content'], Edit: ['old_string', 'new_string'], Grep: ['pattern'], Glob: ['pattern'] },
     environment: { CLAUDE_CODE_DISABLE_CRON: '1', CLAUDE_CODE_DISABLE_WORKFLOWS: '1', CLAUDE_CODE_DISABLE_BUNDLED_SKILLS: '1' },
   },
   scripted: {
@@ -44,6 +50,7 @@ export const harnesses = {
     toolNames: {},
     noEffectTools: [],
     refusal: { requiresErrorFlag: true, prefixes: [] },
+    comparedFields: {},
     environment: {},
   },
 } as const satisfies Record<string, Harness>;

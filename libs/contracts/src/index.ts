@@ -7,6 +7,7 @@ export * from './harnesses';
 export * from './ids';
 export * from './parse';
 export * from './policy-document';
+export * from './policy-history';
 export * from './prices';
 export * from './problem';
 export * from './public-api';

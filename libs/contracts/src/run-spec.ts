@@ -58,6 +58,7 @@ export const RunSpec = z.strictObject({
     tool_names: z.record(z.string(), z.string()),
     no_effect_tools: z.array(z.string()),
     refusal: z.strictObject({ requiresErrorFlag: z.boolean(), prefixes: z.array(z.string()) }),
+    compared_fields: z.record(z.string(), z.array(z.string())).default({}),
     environment: z.record(z.string(), z.string()),
   }),
   runner_digest: Digest,

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { Budgets } from './budgets';
 import { ApprovalId, Count, Digest, MicroUsd, OrgId, Timestamp, ToolCallId } from './ids';
+import { HistoryCondition, historyConditionsMax } from './policy-history';
 
 /**
  * Every event that may stand in a timeline: its type, who may append it, its ledger data and its content.
  *
  * *Ledger* data is kept for ever, so it holds decisions, digests, usage and status, never what a person or a model wrote.
  * *Content* is sealed with the run's keys and can be erased: `projection` (what policy looked at), `rest` (everything else).
- * To change an event, add a version and an upcast; never edit one.
+ * To change an event, add a version and an upcast; never edit one. A new optional field is no new version: every old event still reads.
  */
 
 export const runStatuses = [
@@ -86,6 +87,8 @@ export type CallClass = z.infer<typeof CallClass>;
 export const Coverage = z.enum(['full', 'partial', 'unknown']);
 export const ArtifactKind = z.enum(['diff', 'archive', 'log']);
 
+/** Salted digests of the input's own fields, by name: the fields that the harness row names in `comparedFields`, and only if they are there. */
+const FieldDigests = z.record(z.string().max(64), Digest);
 const call = { tool_call_id: ToolCallId, tool: z.string().max(256) };
 const usage = { input_tokens: Count, output_tokens: Count, cache_read_tokens: Count, cache_write_tokens: Count };
 const spent = { budget: BudgetKind, limit: Count, spent: Count };
@@ -223,7 +226,14 @@ export const eventTypes = {
 
   'tool.requested': {
     appender: 'gate',
-    data: z.strictObject({ ...call, input_digest: Digest, generation: z.number().int() }),
+    // `matches`: the history conditions of the frozen policy that this call counts for, so that history needs no content.
+    data: z.strictObject({
+      ...call,
+      input_digest: Digest,
+      input_fields: FieldDigests.optional(),
+      generation: z.number().int(),
+      matches: z.array(HistoryCondition).max(historyConditionsMax).optional(),
+    }),
     content: z.strictObject({ input: z.unknown(), summary: z.string() }),
     projection: z.unknown(),
   },
@@ -321,7 +331,11 @@ export const eventTypes = {
       duration_ms: Count,
     }),
   },
-  'model.tool_call': { appender: 'llm-facade', data: z.strictObject({ ...call, input_digest: Digest, reservation_id: z.uuid() }) },
+  // `input_fields` is compared with the one of `tool.requested`: the gate must have judged what the model asked for.
+  'model.tool_call': {
+    appender: 'llm-facade',
+    data: z.strictObject({ ...call, input_digest: Digest, input_fields: FieldDigests.optional(), reservation_id: z.uuid() }),
+  },
   // Closes a model call that the gate never decided and that had no effect. `decided` needs no event: the gate's `tool.decision` closes it.
   'model.tool_call_closed': {
     appender: 'llm-facade',

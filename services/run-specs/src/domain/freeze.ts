@@ -84,6 +84,7 @@ export function freezeRunSpec(input: FreezeInput): RunSpec | Problem {
       tool_names: harness.toolNames,
       no_effect_tools: harness.noEffectTools,
       refusal: harness.refusal,
+      compared_fields: harness.comparedFields,
       environment: harness.environment,
     },
     runner_digest: runnerDigest,
