@@ -2,6 +2,7 @@ export type { ContentClass, Keyring, RunKeys, WrappedRunKeys } from './api';
 export { generateApiToken, hashApiToken, sameSecret } from './api-tokens';
 export { signCheckpoint, verifyCheckpoint } from './checkpoints';
 export { saltedDigest, sha256Hex } from './digest';
+export { fieldDigests } from './field-digests';
 export { generateKekFile, type KeyEncryptionKey, kekFromBytes, loadKek } from './kek';
 export { type GrantedKeyring, grantedKeyring, storedKeyring } from './keyring';
 export { createRunKeys } from './run-keys';
