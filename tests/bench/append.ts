@@ -142,12 +142,12 @@ export const appendMany: Bench = {
   id: 'A2',
   what: 'append, 64 callers: events per second',
   unit: 'events/s',
-  goal: { ratio: 6, is: 'at least' },
   sides: {
     ours: 'the appender of a service',
     theirs: 'one event per transaction, NOTIFY inside',
     control: 'bare one-row commits, 1 caller',
   },
+  checks: [{ name: 'ours / NOTIFY', op: '>=', goal: 6, stretch: 10, ours: 'ours', peer: 'theirs' }],
   run: async (plan, start) =>
     withSides(64, await start(), ({ streams, ours, theirs, commit }) =>
       measureRounds(plan, {
@@ -162,8 +162,8 @@ export const appendOne: Bench = {
   id: 'A4',
   what: 'append, 1 caller: median time',
   unit: 'ms',
-  goal: { ratio: 1.3, is: 'at most' },
   sides: { ours: 'the appender of a service', theirs: 'a bare one-row commit', control: 'one event per transaction, NOTIFY inside' },
+  checks: [{ name: 'ours / commit', op: '<=', goal: 1.3, stretch: 1.1, ours: 'ours', peer: 'theirs' }],
   run: async (plan, start) =>
     withSides(1, await start(), ({ streams, ours, theirs, commit }) => {
       const [stream] = streams as [StreamRef];

@@ -1,9 +1,9 @@
 import { benches } from './benches';
-import { judge, type Round } from './support/measure';
+import { type Check, judge, type Plan, type Round } from './support/measure';
 import { report } from './support/report';
 import { type Servers, startServers } from './support/servers';
 
-const toy = { rounds: 1, warmUpMs: 20, sliceMs: 60 };
+const toy: Plan = { rounds: 1, warmUpMs: 20, sliceMs: 60, size: 'toy' };
 
 describe('the benches at toy size', () => {
   let servers: Servers;
@@ -20,23 +20,24 @@ describe('the benches at toy size', () => {
     expect(figures.rounds).toHaveLength(1);
     for (const figure of Object.values(figures.rounds[0] ?? {})) expect(figure).toBeGreaterThan(0);
     expect(figures.settings).toMatchObject({ fsync: 'on', synchronous_commit: 'on' });
-    const shown = report(bench, figures, judge(bench, figures.rounds));
-    expect(shown).toContain(bench.sides.theirs);
+    const checks = bench.checks.map((check) => judge(check, figures.rounds));
+    const shown = report(bench, figures, checks);
+    for (const side of Object.values(bench.sides)) expect(shown).toContain(side);
     expect(shown).toContain(figures.verified);
   });
 });
 
 describe('the verdict', () => {
-  const rounds = (ratios: readonly number[]): Round[] => ratios.map((ratio) => ({ ours: ratio, theirs: 1, control: 1 }));
-  const atLeast = { goal: { ratio: 5, is: 'at least' } } as const;
-  const atMost = { goal: { ratio: 1.5, is: 'at most' } } as const;
+  const rounds = (ratios: readonly number[]): Round[] => ratios.map((ratio) => ({ ours: ratio, theirs: 1 }));
+  const atLeast: Check = { name: 'rate', op: '>=', goal: 5, ours: 'ours', peer: 'theirs' };
+  const atMost: Check = { name: 'time', op: '<=', goal: 1.5, ours: 'ours', peer: 1 };
 
   it('is met when nine rounds in ten keep the goal', () => {
-    expect(judge(atLeast, rounds([1, 6, 6, 6, 6, 6, 6, 6, 6, 6]))).toMatchObject({ met: true, median: 6, worst: 6 });
-    expect(judge(atMost, rounds([1, 1, 1, 1, 1, 1, 1, 1, 1, 1.4]))).toMatchObject({ met: true, median: 1 });
+    expect(judge(atLeast, rounds([1, 6, 6, 6, 6, 6, 6, 6, 6, 6]))).toMatchObject({ pass: true, median: 6, kept: 6 });
+    expect(judge(atMost, rounds([1, 1, 1, 1, 1, 1, 1, 1, 1, 1.4]))).toMatchObject({ pass: true, median: 1 });
   });
   it('is not met when two in ten miss it, in whichever direction', () => {
-    expect(judge(atLeast, rounds([1, 1, 6, 6, 6, 6, 6, 6, 6, 6]))).toMatchObject({ met: false, worst: 1 });
-    expect(judge(atMost, rounds([1, 1, 1, 1, 1, 1, 1, 1, 2, 2]))).toMatchObject({ met: false, worst: 2 });
+    expect(judge(atLeast, rounds([1, 1, 6, 6, 6, 6, 6, 6, 6, 6]))).toMatchObject({ pass: false, kept: 1 });
+    expect(judge(atMost, rounds([1, 1, 1, 1, 1, 1, 1, 1, 2, 2]))).toMatchObject({ pass: false, kept: 2 });
   });
 });

@@ -15,12 +15,12 @@ export const permission: Bench = {
   id: 'C3',
   what: 'permission, 1 caller: median time of the gate’s use case, decision stored',
   unit: 'ms',
-  goal: { ratio: 1.5, is: 'at most' },
   sides: {
     ours: 'permission of an allowed command',
     theirs: 'a bare one-row commit',
     control: 'the same permission asked again (nothing is stored)',
   },
+  checks: [{ name: 'permission / commit', op: '<=', goal: 1.5, stretch: 1.2, ours: 'ours', peer: 'theirs' }],
   async run(plan, start) {
     const servers = await start();
     const [gate, runs] = [await servers.context('gate'), await servers.context('runs')];

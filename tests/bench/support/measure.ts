@@ -5,28 +5,43 @@ export interface Plan {
   readonly rounds: number;
   readonly warmUpMs: number;
   readonly sliceMs: number;
+  /** How much there is of what a bench counts (runs, events …); each bench has its own usual size. */
+  readonly runs?: number;
+  /** `toy` shows only that the bench works, in seconds. */
+  readonly size: 'toy' | 'usual' | 'full';
 }
-export const plan: Plan = { rounds: 9, warmUpMs: 300, sliceMs: 1_000 };
+export const plan: Plan = { rounds: 9, warmUpMs: 300, sliceMs: 1_000, size: 'usual' };
 
-/** One slice of work; answers its figure in the bench's unit. */
-export type Side = (ms: number) => Promise<number>;
+/** One slice of work; answers its figure, or several by their names (events per second and the time that 99 in 100 took). */
+export type Side = (ms: number) => Promise<number | Round>;
+
+/** The figures of one round by name. */
+export type Round = Readonly<Record<string, number>>;
+
+/** A goal: in nine rounds of ten the ratio of two figures keeps to it. */
+export interface Check {
+  readonly name: string;
+  readonly op: '>=' | '<=';
+  readonly goal: number;
+  readonly stretch?: number;
+  /** The name of a figure. */
+  readonly ours: string;
+  /** The name of the figure to compare with, or a fixed one where the goal is absolute. */
+  readonly peer: string | number;
+}
 
 export interface Bench {
   readonly id: string;
   readonly what: string;
+  /** Of the figures that do not name another one. */
   readonly unit: string;
-  /** Whether `ours / theirs` must be at least (throughput) or at most (time) the goal. */
-  readonly goal: { readonly ratio: number; readonly is: 'at least' | 'at most' };
-  readonly sides: { readonly ours: string; readonly theirs: string; readonly control: string };
+  /** What each figure of a round is: both sides and a control. */
+  readonly sides: Readonly<Record<string, string>>;
+  readonly checks: readonly Check[];
   /** Whoever gives the servers stops them. */
   run(plan: Plan, servers: () => Promise<Servers>): Promise<Figures>;
 }
 
-export interface Round {
-  readonly ours: number;
-  readonly theirs: number;
-  readonly control: number;
-}
 export interface Figures {
   readonly rounds: readonly Round[];
   /** What was checked of the outcome, so that the figures are of work that was done. */
@@ -34,16 +49,21 @@ export interface Figures {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** All three sides in every round, in random order, so that a drift of the machine meets them alike. */
-export async function measureRounds({ rounds, warmUpMs, sliceMs }: Plan, sides: Readonly<Record<keyof Round, Side>>): Promise<Round[]> {
-  const names = ['ours', 'theirs', 'control'] as const;
-  for (const name of names) await sides[name](warmUpMs);
+/** All sides in every round, in random order, so that a drift of the machine meets them alike. */
+export async function measureRounds({ rounds, warmUpMs, sliceMs }: Plan, sides: Readonly<Record<string, Side>>): Promise<Round[]> {
+  for (const side of Object.values(sides)) await side(warmUpMs);
   const measured: Round[] = [];
   for (let round = 0; round < rounds; round++) {
-    const order = [...names].map((name) => ({ name, at: Math.random() })).sort((a, b) => a.at - b.at);
-    const figures: Partial<Record<keyof Round, number>> = {};
-    for (const { name } of order) figures[name] = await sides[name](sliceMs);
-    measured.push(figures as Round);
+    const order = Object.entries(sides)
+      .map((side) => ({ side, at: Math.random() }))
+      .sort((a, b) => a.at - b.at);
+    const figures: Record<string, number> = {};
+    for (const { side } of order) {
+      const [name, work] = side;
+      const figure = await work(sliceMs);
+      Object.assign(figures, typeof figure === 'number' ? { [name]: figure } : figure);
+    }
+    measured.push(figures);
   }
   return measured;
 }
@@ -64,15 +84,44 @@ export function quantile(values: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
 }
 
-export interface Verdict {
+/** A check with what the rounds gave: the machine-readable form of the outcome. */
+export interface Judged {
+  readonly name: string;
+  readonly op: Check['op'];
+  readonly goal: number;
+  readonly stretch: number | null;
+  /** The ratio of each round. */
+  readonly rounds: readonly number[];
+  /** Medians of the two figures. */
+  readonly ours: number;
+  readonly peer: number;
   readonly median: number;
   /** The ratio that all but a tenth of the rounds kept. */
-  readonly worst: number;
-  readonly met: boolean;
+  readonly kept: number;
+  readonly pass: boolean;
 }
 
-export function judge({ goal }: Pick<Bench, 'goal'>, rounds: readonly Round[]): Verdict {
-  const ratios = rounds.map(({ ours, theirs }) => ours / theirs);
-  const worst = quantile(ratios, goal.is === 'at least' ? 0.1 : 0.9);
-  return { median: quantile(ratios, 0.5), worst, met: goal.is === 'at least' ? worst >= goal.ratio : worst <= goal.ratio };
+export function judge(check: Check, rounds: readonly Round[]): Judged {
+  const figure = (name: string) => (round: Round) => {
+    const found = round[name];
+    if (found === undefined) throw new Error(`check ${check.name} looks at ${name}, which was not measured`);
+    return found;
+  };
+  const ours = rounds.map(figure(check.ours));
+  const { peer } = check;
+  const peers = typeof peer === 'number' ? rounds.map(() => peer) : rounds.map(figure(peer));
+  const ratios = ours.map((each, index) => each / (peers[index] ?? Number.NaN));
+  const kept = quantile(ratios, check.op === '>=' ? 0.1 : 0.9);
+  return {
+    name: check.name,
+    op: check.op,
+    goal: check.goal,
+    stretch: check.stretch ?? null,
+    rounds: ratios,
+    ours: quantile(ours, 0.5),
+    peer: quantile(peers, 0.5),
+    median: quantile(ratios, 0.5),
+    kept,
+    pass: check.op === '>=' ? kept >= check.goal : kept <= check.goal,
+  };
 }
