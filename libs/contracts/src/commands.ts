@@ -12,7 +12,7 @@ import {
   ReviseAgentBody,
 } from './public-api';
 import { RunSpec } from './run-spec';
-import { HeartbeatAnswer, PermissionAnswer, ReportedEvent, ResultAnswer, ResultRequest } from './runner-plane';
+import { HeartbeatAnswer, PermissionAnswer, ReportedEvent, ResolvedPaths, ResultAnswer, ResultRequest } from './runner-plane';
 import { commandSubject } from './subjects';
 import { ApprovalOutcome } from './timeline';
 
@@ -36,6 +36,7 @@ export const RequestPermission = command(
     tool_call_id: ToolCallId,
     tool: z.string().min(1).max(256),
     input: z.record(z.string(), z.unknown()),
+    resolved_paths: ResolvedPaths.optional(),
     mended: z.boolean(),
   }),
   z.discriminatedUnion('status', [

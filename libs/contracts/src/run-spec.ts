@@ -41,6 +41,13 @@ export type ModelPrice = z.infer<typeof ModelPrice>;
 export const PriceTable = z.strictObject({ version: z.string(), effective_from: z.string(), models: z.record(z.string(), ModelPrice) });
 export type PriceTable = z.infer<typeof PriceTable>;
 
+/** A frozen JSON schema. What it says is read by the validator that compiles it; one that does not compile makes its tool un-callable, never the run. */
+const argumentSchemaCharsMax = 256 * 1024;
+const ArgumentSchema = z
+  .record(z.string(), z.unknown())
+  .refine((schema) => JSON.stringify(schema).length <= argumentSchemaCharsMax, `must be at most ${argumentSchemaCharsMax} characters`);
+const BrokeredToolName = z.string().max(256).startsWith('mcp__', 'must be a brokered tool, mcp__<server>__<tool>');
+
 /**
  * Everything that governs a run, frozen before it starts and stored by its digest (`ledger.documents`). The policy stands inside in
  * full; task and system prompt only as salted digests, because a document is kept for ever and content can be erased.
@@ -78,6 +85,8 @@ export const RunSpec = z.strictObject({
   budgets: Budgets,
   /** Canonical names; a call to anything else is denied `capability`. */
   tool_surface: z.array(z.string()),
+  /** Argument schemas of the brokered tools on the surface, by canonical name. A brokered tool without one cannot be called. */
+  tool_schemas: z.record(BrokeredToolName, ArgumentSchema).optional(),
   price_table: z.strictObject({ version: z.string(), digest: Digest, price: ModelPrice.nullable() }),
   invocation: z.strictObject({ kind: z.enum(['api', 'cli']), principal: z.string() }),
 });

@@ -16,8 +16,18 @@ export const permissionPaddingMs = 15_000;
 
 const toolCall = { tool_call_id: ToolCallId, tool: z.string().min(1).max(256) };
 
+/**
+ * Where the paths of a call lead, as the runner found them behind symlinks. They are judged beside the paths as written, never instead of them, so a
+ * runner that leaves them out gains nothing that the raw path would not give it.
+ */
+export const ResolvedPaths = z.array(z.string().min(1).max(4096)).max(256);
+
 /** POST /permission and POST /tools/call (audience tool). Text in `input` comes from the agent: it is mended, not refused. */
-export const PermissionRequest = z.strictObject({ ...toolCall, input: z.record(z.string(), z.unknown()).default({}) });
+export const PermissionRequest = z.strictObject({
+  ...toolCall,
+  input: z.record(z.string(), z.unknown()).default({}),
+  resolved_paths: ResolvedPaths.optional(),
+});
 export type PermissionRequest = z.infer<typeof PermissionRequest>;
 export const PermissionAnswer = z.discriminatedUnion('decision', [
   z.strictObject({ decision: z.literal('allow'), updated_input: z.record(z.string(), z.unknown()).optional() }),
