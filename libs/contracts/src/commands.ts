@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ServiceName } from './deployment';
 import { ApprovalId, Digest, OrgId, RunId, Timestamp, ToolCallId } from './ids';
+import { HistoryCondition, historyConditionsMax } from './policy-history';
 import {
   AgentView,
   CreateAgentBody,
@@ -49,7 +50,15 @@ export const EvaluateEdit = command(
   'gate',
   'evaluate_edit',
   z.strictObject({ ...run, tool_call_id: ToolCallId, input: z.record(z.string(), z.unknown()) }),
-  z.strictObject({ verdict: z.enum(['allow', 'ask', 'deny']), reason: z.string(), edited_digest: Digest }),
+  z.strictObject({
+    verdict: z.enum(['allow', 'ask', 'deny']),
+    reason: z.string(),
+    edited_digest: Digest,
+    /** Where the policy has history conditions that the edited input counts for: which, and the version of the run's stream they were judged at. */
+    counts: z
+      .strictObject({ matches: z.array(HistoryCondition).min(1).max(historyConditionsMax), at_version: z.number().int() })
+      .optional(),
+  }),
 );
 
 /** gateway → runs. The same Idempotency-Key answers the first run (`replayed`), with another body `idempotency_mismatch`. */
@@ -69,6 +78,13 @@ export const CancelRun = command(
   'cancel',
   z.strictObject({ ...run, principal: Principal }),
   z.strictObject({ cancelled: z.boolean() }),
+);
+/** gateway → runs, for an admin: destroys the content of a run that has ended. Asked again it answers what was recorded then. */
+export const EraseContent = command(
+  'runs',
+  'erase_content',
+  z.strictObject({ ...run, principal: Principal }),
+  z.strictObject({ erased_at: Timestamp, erased_by: z.string() }),
 );
 /** scheduler → runs: the next generation of a run that was created and has no live sandbox. */
 export const LaunchRun = command(
@@ -168,6 +184,7 @@ export const commands = {
   EvaluateEdit,
   CreateRun,
   CancelRun,
+  EraseContent,
   LaunchRun,
   RunKeys,
   ReportEvent,

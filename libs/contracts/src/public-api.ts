@@ -130,6 +130,8 @@ export const SessionView = z.strictObject({
   started_at: Timestamp.nullable(),
   finished_at: Timestamp.nullable(),
   deadline_at: Timestamp.nullable(),
+  /** When task, summaries, messages and files were erased; `null` while they are there. Set where a run is read. */
+  content_erased_at: Timestamp.nullable().optional(),
 });
 export type SessionView = z.infer<typeof SessionView>;
 

@@ -89,6 +89,7 @@ export const ArtifactKind = z.enum(['diff', 'archive', 'log']);
 
 /** Salted digests of the input's own fields, by name: the fields that the harness row names in `comparedFields`, and only if they are there. */
 const FieldDigests = z.record(z.string().max(64), Digest);
+const Matches = z.array(HistoryCondition).max(historyConditionsMax);
 const call = { tool_call_id: ToolCallId, tool: z.string().max(256) };
 const usage = { input_tokens: Count, output_tokens: Count, cache_read_tokens: Count, cache_write_tokens: Count };
 const spent = { budget: BudgetKind, limit: Count, spent: Count };
@@ -232,7 +233,7 @@ export const eventTypes = {
       input_digest: Digest,
       input_fields: FieldDigests.optional(),
       generation: z.number().int(),
-      matches: z.array(HistoryCondition).max(historyConditionsMax).optional(),
+      matches: Matches.optional(),
     }),
     content: z.strictObject({ input: z.unknown(), summary: z.string() }),
     projection: z.unknown(),
@@ -266,6 +267,8 @@ export const eventTypes = {
       rule: RuleRef.optional(),
       approval_id: ApprovalId.optional(),
       edited_digest: Digest.optional(),
+      // The history conditions that the edited input counts for, instead of those of the input asked for.
+      matches: Matches.optional(),
       policy_digest: Digest.optional(),
       engine_version: z.string().optional(),
     }),
@@ -351,6 +354,17 @@ export const eventTypes = {
     }),
   },
 
+  // On the run's erasure stream: its own is closed by then. Appended when the keys, the sealed rows and the files are gone.
+  'content.erased': {
+    appender: 'runs',
+    data: z.strictObject({
+      run_id: z.uuid(),
+      classes: z.array(z.enum(['projection', 'rest'])).min(1),
+      cause: z.enum(['requested', 'retention']),
+      by: z.string().max(200),
+    }),
+  },
+
   'agent.created': { appender: 'run-specs', data: z.strictObject({ agent_id: z.uuid(), name: z.string(), by: z.string() }) },
   'agent.revised': {
     appender: 'run-specs',
@@ -380,8 +394,11 @@ export type EventData<T extends EventType> = z.infer<(typeof eventTypes)[T]['dat
 export type EventContent<T extends EventType> = (typeof eventTypes)[T] extends { content: infer C extends z.ZodType } ? z.infer<C> : never;
 export const isEventType = (type: string): type is EventType => Object.hasOwn(eventTypes, type);
 
-/** Where an event stands: `run-<uuid>`, `agent-<uuid>`, `policy-<uuid>`; the last two are UUIDv5 of organisation and name (a name may hold dots, a subject not). */
-export const streamCategories = ['run', 'agent', 'policy'] as const;
+/**
+ * Where an event stands: `run-<uuid>`, `erasure-<uuid of the run>`, `agent-<uuid>`, `policy-<uuid>`; the last two are UUIDv5 of organisation and name (a name
+ * may hold dots, a subject not).
+ */
+export const streamCategories = ['run', 'agent', 'policy', 'erasure'] as const;
 export const StreamCategory = z.enum(streamCategories);
 export type StreamCategory = z.infer<typeof StreamCategory>;
 export interface StreamRef {
@@ -391,6 +408,8 @@ export interface StreamRef {
 }
 /** The name as it stands in the ledger, in log messages and in the associated data of sealed content. */
 export const streamNameOf = (stream: Pick<StreamRef, 'category' | 'id'>): string => `${stream.category}-${stream.id}`;
+/** What was erased of a run: its own stream is closed. */
+export const erasureStream = (runId: string, org: string): StreamRef => ({ category: 'erasure', id: runId, org });
 export const runStream = (runId: string, org: string): StreamRef => ({ category: 'run', id: runId, org });
 
 /** An event before it has a place in its stream. `actor`: `service:<name>`, `runner`, `model` or `principal:<name>`. */

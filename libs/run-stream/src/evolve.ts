@@ -204,6 +204,7 @@ const changes: { readonly [T in EventType]: Change<T> } = {
     closeModelCall(state, data.tool_call_id, data.class);
     if (data.report_only !== true) state.modelAccessEnded ??= 'coverage';
   },
+  'content.erased': nothing,
   'agent.created': nothing,
   'agent.revised': nothing,
   'policy.created': nothing,
