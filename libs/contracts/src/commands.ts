@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BudgetScope, BudgetView, SetBudgetBody } from './budgets';
 import type { ServiceName } from './deployment';
 import { ApprovalId, Digest, OrgId, RunId, Timestamp, ToolCallId } from './ids';
 import { HistoryCondition, historyConditionsMax } from './policy-history';
@@ -12,6 +13,7 @@ import {
   Principal,
   ReviseAgentBody,
 } from './public-api';
+import { ParkedView, ReadModelName, ReadModelView } from './read-api';
 import { RunSpec } from './run-spec';
 import { HeartbeatAnswer, PermissionAnswer, ReportedEvent, ResolvedPaths, ResultAnswer, ResultRequest } from './runner-plane';
 import { commandSubject } from './subjects';
@@ -179,6 +181,32 @@ export const DecideApproval = command(
   }),
 );
 
+/** gateway → llm-facade, for an admin: limits of the accounts that many runs spend from, and how they stand. */
+export const SetBudget = command(
+  'llm-facade',
+  'set_budget',
+  z.strictObject({ principal: Principal, scope: BudgetScope, body: SetBudgetBody }),
+  BudgetView,
+);
+export const ListBudgets = command('llm-facade', 'list_budgets', z.strictObject({ org: OrgId }), z.array(BudgetView));
+
+/** gateway → projector, for an admin: how the read models stand, and to fill one anew beside the live one. Asked again meanwhile it changes nothing. */
+export const ListReadModels = command('projector', 'list_read_models', z.strictObject({}), z.array(ReadModelView));
+export const RebuildReadModel = command(
+  'projector',
+  'rebuild_read_model',
+  z.strictObject({ principal: Principal, name: ReadModelName }),
+  ReadModelView,
+);
+/** gateway → projector, for an admin: what followers of any service gave up on. A replay is done by the follower itself, at its next look. */
+export const ListParked = command('projector', 'list_parked', z.strictObject({}), z.array(ParkedView));
+export const ReplayParked = command(
+  'projector',
+  'replay_parked',
+  z.strictObject({ principal: Principal, follower: z.string().min(1).max(200), position: z.number().int().min(1) }),
+  ParkedView,
+);
+
 export const commands = {
   RequestPermission,
   EvaluateEdit,
@@ -201,6 +229,12 @@ export const commands = {
   GetPolicy,
   ListPolicies,
   DecideApproval,
+  SetBudget,
+  ListBudgets,
+  ListReadModels,
+  RebuildReadModel,
+  ListParked,
+  ReplayParked,
 } as const;
 export type Command = (typeof commands)[keyof typeof commands];
 export type RequestOf<C extends Command> = z.input<C['request']>;

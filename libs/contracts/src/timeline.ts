@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Budgets } from './budgets';
+import { BudgetMonth, BudgetPeriod, BudgetScope, Budgets } from './budgets';
 import { ApprovalId, Count, Digest, MicroUsd, OrgId, Timestamp, ToolCallId } from './ids';
 import { HistoryCondition, historyConditionsMax } from './policy-history';
 
@@ -92,7 +92,9 @@ const FieldDigests = z.record(z.string().max(64), Digest);
 const Matches = z.array(HistoryCondition).max(historyConditionsMax);
 const call = { tool_call_id: ToolCallId, tool: z.string().max(256) };
 const usage = { input_tokens: Count, output_tokens: Count, cache_read_tokens: Count, cache_write_tokens: Count };
-const spent = { budget: BudgetKind, limit: Count, spent: Count };
+/** An account that several runs spend from: of the organisation or of an agent, in one month (UTC) or altogether. */
+const account = { account: z.strictObject({ scope: BudgetScope, period: BudgetPeriod }).optional() };
+const spent = { budget: BudgetKind, limit: Count, spent: Count, ...account };
 const guard = { guard: z.enum(['same_call', 'denials', 'idle_model_calls']), count: Count, limit: Count };
 
 /** One row per event type. `terminal` data needs no row of its own: it is `session.status_changed` to a terminal status. */
@@ -149,6 +151,8 @@ export const eventTypes = {
       decisions: z.strictObject({ allow: Count, deny: Count, ask: Count }),
       usage: z.strictObject(usage),
       cost_micro_usd: MicroUsd,
+      // Answers of which nobody saw what they asked for: the process that passed them on was lost. Their calls stand in no class.
+      lost_answers: Count.optional(),
       diff_sha256: Digest.nullable(),
       duration_ms: Count,
     }),
@@ -304,7 +308,14 @@ export const eventTypes = {
 
   'budget.reserved': {
     appender: 'llm-facade',
-    data: z.strictObject({ reservation_id: z.uuid(), tokens: Count, cost_micro_usd: MicroUsd.nullable(), expires_at: Timestamp }),
+    // `month`: of the accounts that the cost is held in and later charged to, whenever it is settled.
+    data: z.strictObject({
+      reservation_id: z.uuid(),
+      tokens: Count,
+      cost_micro_usd: MicroUsd.nullable(),
+      expires_at: Timestamp,
+      month: BudgetMonth.optional(),
+    }),
   },
   'budget.settled': {
     appender: 'llm-facade or runs',
@@ -313,6 +324,8 @@ export const eventTypes = {
       tokens: Count,
       cost_micro_usd: MicroUsd.nullable(),
       basis: z.enum(['usage', 'estimated', 'pessimistic']),
+      // Settled for a facade that was lost: what its answer asked for is not known, unless a `model.response` of this reservation comes after all.
+      lost: z.literal(true).optional(),
     }),
   },
   'budget.released': {
@@ -327,6 +340,7 @@ export const eventTypes = {
       model: z.string(),
       status: z.number().int(),
       stop_reason: z.string().nullable(),
+      tool_calls: Count.optional(),
       ...usage,
       cost_micro_usd: MicroUsd.nullable(),
       estimated: z.boolean(),

@@ -1,4 +1,5 @@
 import { type EventData, type EventType, isEventType, type RecordedEvent, terminalStatuses } from '@fluidbox/contracts';
+import { countDecided, countReported, holdPlaces } from './history';
 import type { RunState } from './state';
 
 /**
@@ -65,8 +66,10 @@ const changes: { readonly [T in EventType]: Change<T> } = {
     state.reported.events += 1;
     state.reported.chars += data.chars;
   },
-  'tool.completed': (state) => {
+  'tool.completed': (state, data) => {
     state.reported.events += 1;
+    const call = state.calls.get(data.tool_call_id);
+    if (call !== undefined && call.tool === data.tool) countReported(call.history, data.ok);
   },
   'run.error': (state, data) => {
     state.reported.events += 1;
@@ -105,6 +108,7 @@ const changes: { readonly [T in EventType]: Change<T> } = {
       approval: null,
       decision: null,
       violations: new Set(),
+      history: holdPlaces(state.history, data.matches ?? []),
     });
     state.openModelCalls.delete(data.tool_call_id);
     const key = callKey(data.tool, data.input_digest);
@@ -143,6 +147,10 @@ const changes: { readonly [T in EventType]: Change<T> } = {
       seq: event.seq,
       editedDigest: data.edited_digest ?? null,
     };
+    countDecided(state.history, call.history, {
+      allowedAt: data.verdict === 'allow' ? time(event.occurredAt) : null,
+      edited: data.edited_digest === undefined ? undefined : (data.matches ?? []),
+    });
     state.denialsInARow = data.verdict === 'deny' ? state.denialsInARow + 1 : 0;
   },
   'approval.voted': (state, data) => {

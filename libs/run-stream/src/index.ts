@@ -3,6 +3,7 @@ import { evolveRun } from './evolve';
 import { initialRun, type RunState } from './state';
 
 export * from './evolve';
+export { historyOf, historyWithout } from './history';
 export * from './queries';
 export { sessionView } from './session-view';
 export * from './state';

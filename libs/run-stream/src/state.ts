@@ -1,4 +1,5 @@
 import type { Budgets, CallClass, DecisionSource, Outcome, RunStatus, StatusReason } from '@fluidbox/contracts';
+import type { CallHistory, HistoryState } from './history';
 
 /** One tool call of the run, as the gate and the approvals know it. */
 export interface CallState {
@@ -12,6 +13,7 @@ export interface CallState {
   decision: CallDecision | null;
   /** Other digests that were asked under this id and denied, each once. */
   violations: Set<string>;
+  readonly history: CallHistory;
 }
 export interface CallDecision {
   readonly verdict: 'allow' | 'deny';
@@ -124,6 +126,8 @@ export interface RunState {
   /** Why the facade refuses further model requests; the run may still be winding down. */
   modelAccessEnded: 'budget' | 'coverage' | 'guard' | null;
   denialsInARow: number;
+  /** What the calls so far mean for the history conditions of the policy. */
+  history: HistoryState;
   /** Consecutive requests with the same tool and input, for the same-call guard. */
   sameCall: { key: string; count: number };
 }
@@ -173,5 +177,6 @@ export const initialRun = (): RunState => ({
   warned: new Set(),
   modelAccessEnded: null,
   denialsInARow: 0,
+  history: new Map(),
   sameCall: { key: '', count: 0 },
 });
