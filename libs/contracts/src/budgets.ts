@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MicroUsd } from './ids';
 
 /** Effective limits of a run. `null` lifts a cap and must be written; nothing is unlimited by omission. */
 export const Budgets = z.strictObject({
@@ -45,3 +46,35 @@ export function narrowBudgets(base: Budgets, input: BudgetsInput | undefined): B
     max_tool_calls: tighter(base.max_tool_calls, input.max_tool_calls),
   };
 }
+
+/**
+ * Accounts that many runs spend from, in money: `org` is the organisation of the caller, `agent:<name>` one agent in it. Each is kept altogether
+ * (`total`) and for each calendar month of UTC.
+ */
+export const BudgetScope = z.string().regex(/^(org|agent:[A-Za-z0-9_-][A-Za-z0-9._-]{0,63})$/, 'must be org or agent:<name>');
+export type BudgetScope = z.infer<typeof BudgetScope>;
+export const BudgetMonth = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be a month as YYYY-MM');
+export type BudgetMonth = z.infer<typeof BudgetMonth>;
+export const BudgetPeriod = z.union([z.literal('total'), BudgetMonth]);
+export type BudgetPeriod = z.infer<typeof BudgetPeriod>;
+export const budgetMonthOf = (time: number): BudgetMonth => new Date(time).toISOString().slice(0, 7);
+export const agentScope = (agent: string): BudgetScope => `agent:${agent}`;
+/** What share of a limit is warned of. */
+export const budgetWarnAt = 0.8;
+
+/** A limit for all time or for every month, this one included; `null` lifts it. */
+export const SetBudgetBody = z.strictObject({
+  period: z.enum(['total', 'month']),
+  max_cost_usd: z.number().nonnegative().max(1e9).nullable(),
+});
+export type SetBudgetBody = z.infer<typeof SetBudgetBody>;
+export const BudgetView = z.strictObject({
+  scope: BudgetScope,
+  period: BudgetPeriod,
+  limit_micro_usd: MicroUsd.nullable(),
+  spent_micro_usd: MicroUsd,
+  reserved_micro_usd: MicroUsd,
+  /** `warned`: from 80 % of the limit on. `exhausted`: nothing is left, model requests are refused. */
+  state: z.enum(['open', 'warned', 'exhausted']),
+});
+export type BudgetView = z.infer<typeof BudgetView>;
