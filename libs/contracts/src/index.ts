@@ -11,6 +11,7 @@ export * from './policy-history';
 export * from './prices';
 export * from './problem';
 export * from './public-api';
+export * from './read-api';
 export * from './run-spec';
 export * from './runner-plane';
 export * from './subjects';
