@@ -40,6 +40,35 @@ export const harnesses = {
     comparedFields: { Bash: ['command'], Write: ['content'], Edit: ['old_string', 'new_string'], Grep: ['pattern'], Glob: ['pattern'] },
     environment: { CLAUDE_CODE_DISABLE_CRON: '1', CLAUDE_CODE_DISABLE_WORKFLOWS: '1', CLAUDE_CODE_DISABLE_BUNDLED_SKILLS: '1' },
   },
+  codex: {
+    id: 'codex',
+    image: 'codex-runner',
+    dialect: 'openai_responses',
+    // gpt-5.5 calls its tools one by one by itself; the others are made to by our catalogue (images/codex-runner), so it is the default.
+    models: ['gpt-5.5', 'gpt-6-sol', 'gpt-6-luna'],
+    defaultModel: 'gpt-5.5',
+    tools: ['Bash', 'Edit', 'BashOutput'],
+    toolNames: { exec_command: 'Bash', apply_patch: 'Edit', write_stdin: 'BashOutput' },
+    // Terminals are switched off, so the input of every command is closed and write_stdin can only read what a running one has said.
+    noEffectTools: ['BashOutput'],
+    // Texts of 0.171; they carry no error flag. What a command said always comes after a line of the program (`Chunk ID:`, `Wall time:`).
+    refusal: {
+      requiresErrorFlag: false,
+      prefixes: [
+        'unsupported call: ',
+        'unsupported custom tool call: ',
+        'failed to parse function arguments: ',
+        'apply_patch verification failed: ',
+        'write_stdin failed: ',
+        'TTY execution is disabled by config',
+        'login shell is disabled by config',
+        'request_user_input is unavailable',
+      ],
+    },
+    // The gate sees the command as it will run (unwrapped, its directory as a `cd` line) and a patch as its changes: neither is the model's own field.
+    comparedFields: {},
+    environment: {},
+  },
   scripted: {
     id: 'scripted',
     image: 'scripted-runner',
