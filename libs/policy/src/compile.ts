@@ -1,10 +1,12 @@
 import type { PolicyDocument, PolicyRule } from '@fluidbox/contracts';
 import { compileGlob, matchesGlob } from './glob';
+import { type CompiledCondition, compileHistory } from './history/condition';
 import { compilePaths, type PathGlobs } from './path-rule';
 import { compilePattern } from './pattern';
 import type { ShellLists } from './shell/judge';
 import { compilePrefix } from './shell/prefix';
 import { hasRedactionMark } from './shell/word';
+import { toolMatcher } from './tool-matcher';
 
 export interface CompiledRule {
   readonly index: number;
@@ -14,18 +16,20 @@ export interface CompiledRule {
   readonly matchesArgs: (args: Readonly<Record<string, unknown>>) => boolean;
   readonly paths: PathGlobs | null;
   readonly shell: ShellLists | null;
+  readonly history: readonly CompiledCondition[];
 }
 
 /** A document ready to decide. Make it once per digest and keep it: compiling costs more than deciding. */
 export interface CompiledPolicy {
   readonly document: PolicyDocument;
   readonly rules: readonly CompiledRule[];
+  /** The history conditions of all rules: what a call may count for. */
+  readonly conditions: readonly CompiledCondition[];
 }
 
 export function compilePolicy(document: PolicyDocument, ruleLines: readonly number[] = []): CompiledPolicy {
-  return {
-    document,
-    rules: document.tools.map((rule, index) => ({
+  const rules = document.tools.map(
+    (rule, index): CompiledRule => ({
       index,
       line: ruleLines[index] ?? null,
       rule,
@@ -42,15 +46,10 @@ export function compilePolicy(document: PolicyDocument, ruleLines: readonly numb
               denyPatterns: rule.shell.deny_regex.map((source) => ({ source, matches: compilePattern(source) })),
               onNoMatch: rule.shell.on_no_match,
             },
-    })),
-  };
-}
-
-/** `*` alone is every tool, `*` at the end a prefix. */
-function toolMatcher(matchers: readonly string[]): (tool: string) => boolean {
-  const exact = new Set(matchers.filter((matcher) => !matcher.endsWith('*')));
-  const prefixes = matchers.filter((matcher) => matcher.endsWith('*')).map((matcher) => matcher.slice(0, -1));
-  return (tool) => exact.has(tool) || prefixes.some((prefix) => tool.startsWith(prefix));
+      history: compileHistory(rule, index),
+    }),
+  );
+  return { document, rules, conditions: rules.flatMap(({ history }) => history) };
 }
 
 /** RFC 6901; undefined when nothing stands there. */

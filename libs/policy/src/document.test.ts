@@ -104,7 +104,37 @@ describe('a document', () => {
     ['an empty paths block', 'name: x\ntools: [{ match: [Edit], action: allow, paths: {} }]', 'tools[0].paths'],
     ['a timeout that approves', 'name: x\napprovals: { timeout_action: allow }', 'approvals.timeout_action'],
     ['a network that does not exist', 'name: x\nnetwork: { max_mode: public }', 'network.max_mode'],
-    ['what is not evaluated yet', 'name: x\ntools: [{ match: [Bash], action: allow, history: { count: { max: 3 } } }]', 'tools[0].history'],
+    ['a history without conditions', 'name: x\ntools: [{ match: [Bash], action: allow, history: {} }]', 'tools[0].history'],
+    [
+      'a history that cannot matter',
+      'name: x\ntools: [{ match: [Bash], action: deny, history: { count: { max: 3 } } }]',
+      'tools[0].history',
+    ],
+    [
+      'a history of commands of a tool that has none',
+      'name: x\ntools: [{ match: [Bash], action: ask, history: { requires: { tool: Read, command: ls } } }]',
+      'tools[0].history.requires.command',
+    ],
+    [
+      'a history of a tool with a * inside',
+      'name: x\ntools: [{ match: [Bash], action: ask, history: { forbid_after: { tool: "a*b" } } }]',
+      'tools[0].history.forbid_after.tool',
+    ],
+    [
+      'a history of a command that is none',
+      'name: x\ntools: [{ match: [Bash], action: ask, history: { requires: { tool: Bash, command: "a; b" } } }]',
+      'tools[0].history.requires.command',
+    ],
+    [
+      'a longer history than is kept',
+      'name: x\ntools: [{ match: [Bash], action: ask, history: { rate: { max: 1001, per_secs: 1 } } }]',
+      'tools[0].history.rate.max',
+    ],
+    [
+      'more history conditions than a call can name',
+      `name: x\ntools: [${'{ match: [a], action: allow, history: { count: { max: 1 }, rate: { max: 1, per_secs: 1 } } },'.repeat(65)}]`,
+      'tools',
+    ],
     ['a second person', 'name: x\npublish: { second_person: always }', 'publish.second_person'],
     ['a guard that nothing evaluates', 'name: x\nguards: { idle_model_calls: 20 }', 'guards.idle_model_calls'],
     ['NUL', 'name: x\ntools: [{ match: ["a\\0"], action: allow }]', 'tools[0].match[0]'],

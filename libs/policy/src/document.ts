@@ -1,7 +1,8 @@
-import { PolicyDocument, policyBounds, utf8Bytes } from '@fluidbox/contracts';
+import { historyConditionsMax, historyTimesMax, PolicyDocument, policyBounds, utf8Bytes } from '@fluidbox/contracts';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type ParsedNode, parseDocument, visit } from 'yaml';
 import { compileGlob } from './glob';
 import { compilePattern } from './pattern';
+import { isShellTool } from './projection';
 import { compilePrefix } from './shell/prefix';
 
 /** One thing wrong with a document, at its exact place. `path` reads `tools[0].shel`. */
@@ -108,13 +109,12 @@ function* meaningProblems(document: PolicyDocument): Generator<Meaning> {
     yield { path: ['publish', 'second_person'], message: 'only "never" is available: publishing with a second person does not exist yet' };
   if (document.guards.idle_model_calls !== null)
     yield { path: ['guards', 'idle_model_calls'], message: 'is not evaluated by this version; remove it, or it would guard nothing' };
+  const conditions = document.tools.reduce((sum, rule) => sum + Object.keys(rule.history ?? {}).length, 0);
+  if (conditions > historyConditionsMax)
+    yield { path: ['tools'], message: `has ${conditions} history conditions, the limit is ${historyConditionsMax}` };
   for (const [i, rule] of document.tools.entries()) {
     const at: Path = ['tools', i];
-    if (rule.history !== undefined)
-      yield {
-        path: [...at, 'history'],
-        message: 'is not evaluated by this version of the engine; remove it, or the rule would not do what it says',
-      };
+    yield* historyProblems(rule, at);
     if (rule.on_autonomous !== undefined && rule.action === 'deny')
       yield { path: [...at, 'on_autonomous'], message: 'has no effect on a rule that denies' };
     for (const list of ['allow', 'deny'] as const)
@@ -128,6 +128,27 @@ function* meaningProblems(document: PolicyDocument): Generator<Meaning> {
     for (const [key, condition] of Object.entries(rule.when?.args ?? {}))
       if (condition.glob !== undefined) yield* tried([...at, 'when', 'args', key, 'glob'], () => compileGlob(condition.glob ?? ''));
   }
+}
+
+function* historyProblems(rule: PolicyDocument['tools'][number], at: Path): Generator<Meaning> {
+  if (rule.history === undefined) return;
+  const { requires, forbid_after, rate, count } = rule.history;
+  const here: Path = [...at, 'history'];
+  if (Object.keys(rule.history).length === 0)
+    yield { path: here, message: 'must have at least one of requires, forbid_after, rate, count' };
+  if (rule.action === 'deny') yield { path: here, message: 'has no effect on a rule that denies' };
+  for (const [key, call] of Object.entries({ requires, forbid_after })) {
+    if (call === undefined) continue;
+    if (call.tool.slice(0, -1).includes('*'))
+      yield { path: [...here, key, 'tool'], message: 'a * may only stand alone or at the end of a matcher' };
+    if (call.command === undefined) continue;
+    if (!call.tool.endsWith('*') && !isShellTool(call.tool))
+      yield { path: [...here, key, 'command'], message: `${call.tool} runs no shell commands; leave command out` };
+    yield* tried([...here, key, 'command'], () => compilePrefix(call.command ?? ''));
+  }
+  for (const [key, limit] of Object.entries({ rate, count }))
+    if (limit !== undefined && limit.max > historyTimesMax)
+      yield { path: [...here, key, 'max'], message: `must be at most ${historyTimesMax}` };
 }
 
 function checkPathGlob(glob: string): void {

@@ -1,5 +1,6 @@
 import type { PolicyDocument, Verdict } from '@fluidbox/contracts';
 import type { CompiledPolicy, CompiledRule } from './compile';
+import { type HistoryContext, type HistoryFinding, historyParts, judgeHistory } from './history/judge';
 import { judgePaths } from './path-rule';
 import { type GateProjection, gateProjection, isShellTool, type ToolCall } from './projection';
 import { scopeKeyOf } from './scope-key';
@@ -21,6 +22,8 @@ export interface PolicyVerdict {
   readonly scopeKey: string | null;
   /** Each command of a shell line, each path of a multi-file edit. */
   readonly parts: readonly PartVerdict[];
+  /** What the rule asks of the run's history, met or not; `ok` of an earlier call is what the runner reported. */
+  readonly history: readonly HistoryFinding[];
   readonly risk: string | null;
   readonly approvalTtlSecs: number;
   readonly approvalScope: 'once' | 'session';
@@ -30,17 +33,27 @@ export interface PolicyVerdict {
   readonly onAutonomous: 'allow' | 'deny';
 }
 
-/** Total and deterministic: the same policy and call give the same verdict on every machine. */
-export const evaluate = (policy: CompiledPolicy, call: ToolCall): PolicyVerdict => evaluateProjection(policy, gateProjection(call));
+/**
+ * Total and deterministic: the same policy, call and history give the same verdict on every machine. Without a history a rule that
+ * asks for one denies.
+ */
+export const evaluate = (policy: CompiledPolicy, call: ToolCall, context: HistoryContext | null = null): PolicyVerdict =>
+  evaluateProjection(policy, gateProjection(call), context);
 
-const ruleFor = (policy: CompiledPolicy, projection: GateProjection): CompiledRule | null =>
+/** The rule that takes the call: the first one that fits it. */
+export const ruleFor = (policy: CompiledPolicy, projection: GateProjection): CompiledRule | null =>
   policy.rules.find((rule) => rule.matchesTool(projection.tool) && rule.matchesArgs(projection.args)) ?? null;
 
 /** The same over a recorded projection: what a backtest replays. */
-export function evaluateProjection(policy: CompiledPolicy, projection: GateProjection): PolicyVerdict {
+export function evaluateProjection(
+  policy: CompiledPolicy,
+  projection: GateProjection,
+  context: HistoryContext | null = null,
+): PolicyVerdict {
   const rule = ruleFor(policy, projection);
   const found = rule === null ? byDefault(policy.document, projection) : byRule(rule, projection);
-  const parts = [...found.parts, ...neverAllowed(projection, found)];
+  const history = rule === null || rule.history.length === 0 ? [] : judgeHistory(rule.history, context);
+  const parts = [...found.parts, ...neverAllowed(projection, found), ...historyParts(projection.tool, history)];
   const verdict = strictest(found.verdict, ...parts.map((part) => part.verdict));
   // The part that decided gives the reason; when none did, the rule itself.
   const deciding = parts.find((part) => part.verdict === verdict && verdict !== 'allow');
@@ -53,6 +66,7 @@ export function evaluateProjection(policy: CompiledPolicy, projection: GateProje
     tellAgent: rule?.rule.tell_agent ?? null,
     scopeKey: scopeKeyOf(projection, parts),
     parts,
+    history,
     risk: rule?.rule.risk ?? null,
     approvalTtlSecs: rule?.rule.approval_ttl_secs ?? document.approvals.default_ttl_secs,
     approvalScope: rule?.rule.approval_scope ?? document.approvals.scope,

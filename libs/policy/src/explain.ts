@@ -1,5 +1,6 @@
 import type { CompiledPolicy, CompiledRule } from './compile';
 import { evaluateProjection, type PolicyVerdict } from './evaluate';
+import { type HistoryContext, noHistory } from './history/judge';
 import { type GateProjection, gateProjection, type ToolCall } from './projection';
 import { evaluateTrustTier, type TrustTier } from './trust-tier';
 
@@ -11,19 +12,27 @@ export interface Explanation {
   /** Why no earlier rule took the call. */
   readonly passedOver: readonly { readonly index: number; readonly why: string }[];
   readonly parts: PolicyVerdict['parts'];
+  readonly history: PolicyVerdict['history'];
   /** The smallest change that would let it pass; null when it passes, or when nothing in the policy can. */
   readonly toAllow: string | null;
 }
 
-export function explain(policy: CompiledPolicy, call: ToolCall, tier: TrustTier = 'trusted'): Explanation {
+/** Without a history the call is taken for the first one of a run. */
+export function explain(
+  policy: CompiledPolicy,
+  call: ToolCall,
+  tier: TrustTier = 'trusted',
+  context: HistoryContext = noHistory,
+): Explanation {
   const projection = gateProjection(call);
-  const verdict = evaluateProjection(policy, projection);
+  const verdict = evaluateProjection(policy, projection, context);
   const floor = evaluateTrustTier(tier, projection);
   const last = verdict.ruleIndex ?? policy.rules.length;
   const shared = {
     rule: verdict.ruleIndex === null ? null : { index: verdict.ruleIndex, line: verdict.ruleLine },
     passedOver: policy.rules.slice(0, last).map((rule) => ({ index: rule.index, why: passedOverBecause(rule, projection) })),
     parts: verdict.parts,
+    history: verdict.history,
   };
   if (floor !== null) return { stage: 'trust_tier', verdict: 'deny', reason: floor, ...shared, toAllow: null };
   return {
@@ -38,6 +47,9 @@ export function explain(policy: CompiledPolicy, call: ToolCall, tier: TrustTier 
 const passedOverBecause = (rule: CompiledRule, projection: GateProjection): string =>
   rule.matchesTool(projection.tool) ? 'its "when" condition does not hold' : `its match does not name ${projection.tool}`;
 
+const changeOfHistory = (rule: string, reason: string): string =>
+  rule === 'history.requires' ? `make a call of ${reason.replace(/^it needs /, '').replace(/ before it/, ' first')}` : `widen ${rule}`;
+
 function changeThatAllows(verdict: PolicyVerdict): string | null {
   const blocking = verdict.parts.filter((part) => part.verdict !== 'allow');
   if (blocking.some((part) => part.rule === 'unknown')) return null;
@@ -48,7 +60,9 @@ function changeThatAllows(verdict: PolicyVerdict): string | null {
       ? `add "${part.command}" to tools[${verdict.ruleIndex}].shell.allow`
       : part.rule === 'paths.allow'
         ? `add ${part.command} to tools[${verdict.ruleIndex}].paths.allow`
-        : `remove the entry ${part.rule}`,
+        : part.rule.startsWith('history.')
+          ? changeOfHistory(part.rule, part.reason)
+          : `remove the entry ${part.rule}`,
   );
   return [...new Set(changes)].join('; ');
 }

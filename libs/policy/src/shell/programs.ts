@@ -303,6 +303,46 @@ export const nameTakers: ReadonlySet<string> = new Set([
   'wait',
 ]);
 
+/** Builtins after which later commands of the same line may be others than they seem, or never run. */
+export const shellChangers: ReadonlySet<string> = new Set([
+  'exit',
+  'return',
+  'exec',
+  'eval',
+  'source',
+  '.',
+  'trap',
+  'alias',
+  'unalias',
+  'hash',
+  'enable',
+  'set',
+  'shopt',
+  'export',
+  'declare',
+  'typeset',
+  'local',
+  'readonly',
+  'unset',
+  'read',
+  'mapfile',
+  'readarray',
+  'printf',
+  'getopts',
+  'let',
+  'builtin',
+  'command',
+  'kill',
+  'suspend',
+  'logout',
+  'break',
+  'continue',
+  'bind',
+  'complete',
+  'umask',
+  'ulimit',
+]);
+
 /** Code given inline, which no shell rule can look into. */
 export const inlineCode: Readonly<Record<string, readonly string[]>> = {
   python: ['-c'],

@@ -47,6 +47,8 @@ export interface ShellTree {
   readonly commands: readonly ShellCommand[];
   /** Each pipeline rendered from unquoted words, so that quoting cannot hide it from a pattern. */
   readonly pipelines: readonly string[];
+  /** The commands of a line that is nothing but plain ones joined by `&&`, in order; absent for any other line. */
+  readonly chain?: readonly number[];
   /** The whole line cannot be judged: too large, or not shell. Never allowed. */
   readonly unknown: string | null;
 }
