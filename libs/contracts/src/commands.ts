@@ -56,10 +56,8 @@ export const EvaluateEdit = command(
     verdict: z.enum(['allow', 'ask', 'deny']),
     reason: z.string(),
     edited_digest: Digest,
-    /** Where the policy has history conditions that the edited input counts for: which, and the version of the run's stream they were judged at. */
-    counts: z
-      .strictObject({ matches: z.array(HistoryCondition).min(1).max(historyConditionsMax), at_version: z.number().int() })
-      .optional(),
+    /** Where the policy has history conditions: which of them the edited input counts for, and the version of the run's stream it was judged at. */
+    history: z.strictObject({ matches: z.array(HistoryCondition).max(historyConditionsMax), at_version: z.number().int() }).optional(),
   }),
 );
 

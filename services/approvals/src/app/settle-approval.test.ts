@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import {
   approvalIdOf,
   DecideApprovalBody,
+  type EvaluateEdit,
   type EventDraft,
   Problem,
+  type ReplyOf,
   runStream,
   type ServiceName,
   type TimelineEvent,
@@ -156,6 +158,42 @@ describe('editing', () => {
       refused: 'approval_settled',
     });
     expect(await events('approval.decided')).toHaveLength(1);
+  });
+
+  it('that the gate judged by the run’s history is judged again when the run has moved on, and counts for what the gate says', async () => {
+    const { portsOf, ask, decide, events, gate } = await world();
+    const id = await ask('toolu_1');
+    const ports = portsOf();
+    const versions: number[] = [];
+    const judged: Ports = {
+      ...ports,
+      evaluateEdit: async () => {
+        const { version } = await gate.state(runFold, stream, { fresh: true });
+        versions.push(version);
+        // Another call comes in between the judgement and the decision, once.
+        if (versions.length === 1) await ask('toolu_2');
+        return { verdict: 'ask', reason: '', edited_digest: editedDigest, history: { matches: ['0.count'], at_version: version } };
+      },
+    };
+    expect(await decide(judged, id, 'edit', 'grace', { input: { command: 'ls' } })).toMatchObject({ decision: 'approved' });
+    expect(versions).toEqual([4, 6]);
+    expect((await events('tool.decision')).map((event) => event.data)).toMatchObject([
+      { edited_digest: editedDigest, matches: ['0.count'] },
+    ]);
+  });
+
+  it('is refused when the run never stands still long enough to judge it', async () => {
+    const { portsOf, ask, decide, events } = await world();
+    const id = await ask('toolu_1');
+    const stale: ReplyOf<typeof EvaluateEdit> = {
+      verdict: 'ask',
+      reason: '',
+      edited_digest: editedDigest,
+      history: { matches: [], at_version: 1 },
+    };
+    const ports: Ports = { ...portsOf(), evaluateEdit: async () => stale };
+    expect(await outcome(decide(ports, id, 'edit', 'grace', { input: { command: 'ls' } }))).toEqual({ refused: 'conflict' });
+    expect(await events('approval.decided')).toHaveLength(0);
   });
 
   it('is 422 when the gate denies it, and the approval stays pending', async () => {

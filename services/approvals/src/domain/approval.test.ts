@@ -43,7 +43,7 @@ function decide(
   drafts: readonly EventDraft[],
   decision: string,
   by: [string, Role] = ['grace', 'approver'],
-  more: { secs?: number; body?: Record<string, unknown>; editedDigest?: string } = {},
+  more: { secs?: number; body?: Record<string, unknown>; editedDigest?: string; matches?: string[] } = {},
 ) {
   const body = DecideApprovalBody.parse({ decision, ...more.body });
   const [name, role] = by;
@@ -52,7 +52,7 @@ function decide(
     body,
     principal: { name, role, org: 'default' },
     now: t0 + (more.secs ?? 1) * 1_000,
-    ...(more.editedDigest === undefined ? {} : { editedDigest: more.editedDigest }),
+    ...(more.editedDigest === undefined ? {} : { edit: { digest: more.editedDigest, matches: more.matches ?? [] } }),
   });
 }
 const shown = ({ events, result }: ReturnType<typeof decide>) => [
@@ -104,6 +104,9 @@ describe('deciding', () => {
   it('names both digests when the input was edited, and keeps the edited input', () => {
     const { events } = decide(asked(), 'edit', ['grace', 'approver'], { body: { input: { command: 'git push --dry-run' } }, editedDigest });
     expect(events.map(({ data }) => (data as { edited_digest?: string }).edited_digest)).toEqual([editedDigest, editedDigest]);
+    expect(events.map(({ data }) => 'matches' in data)).toEqual([false, false]);
+    const counted = decide(asked(), 'edit', ['grace', 'approver'], { body: { input: {} }, editedDigest, matches: ['0.count'] });
+    expect(counted.events.map(({ data }) => ('matches' in data ? data.matches : null))).toEqual([null, ['0.count']]);
     expect(events[1]?.data).toMatchObject({ input_digest: digest });
     expect(events[0]?.content).toEqual({ comment: null, edited_input: { command: 'git push --dry-run' } });
   });

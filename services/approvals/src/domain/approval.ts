@@ -1,8 +1,10 @@
 import {
   type ApprovalOutcome,
   type ApprovalScope,
+  approvalIdPattern,
   type DecideApprovalBody,
   type EventDraft,
+  type HistoryCondition,
   type Principal,
   Problem,
   roleAtLeast,
@@ -33,8 +35,13 @@ export interface DecideContext {
   readonly principal: Principal;
   readonly body: DecideApprovalBody;
   readonly now: number;
-  /** Digest of the edited input as the gate computed it, when the decision is an edit that the gate let pass. */
-  readonly editedDigest?: string;
+  /** What the gate says of the edited input, when the decision is an edit that it let pass. */
+  readonly edit?: Edit;
+}
+export interface Edit {
+  readonly digest: string;
+  /** The history conditions of the policy that the edited input counts for. */
+  readonly matches: readonly HistoryCondition[];
 }
 
 interface Found {
@@ -42,11 +49,10 @@ interface Found {
   readonly approval: ApprovalState;
 }
 
+/** An approval's id names its call, so nothing is searched for. */
 function findApproval(run: RunState, approvalId: string): Found | null {
-  for (const call of run.calls.values()) {
-    if (call.approval?.approvalId === approvalId) return { call, approval: call.approval };
-  }
-  return null;
+  const call = run.calls.get(approvalIdPattern.exec(approvalId)?.[2] ?? '');
+  return call?.approval?.approvalId === approvalId ? { call, approval: call.approval } : null;
 }
 
 /** The reasons for which this person may not decide this now, before anything is asked of the gate. Settling reasons come with events. */
@@ -81,8 +87,10 @@ export function settleOverdue(run: RunState, now: number): readonly EventDraft[]
 
 /** When the first pending approval expires; null when nothing is pending. */
 export function nextExpiry(run: RunState): number | null {
-  const times = [...run.pendingApprovals.values()].map((approval) => approval.expiresAt);
-  return times.length === 0 || isTerminal(run) ? null : Math.min(...times);
+  if (isTerminal(run)) return null;
+  let first: number | null = null;
+  for (const { expiresAt } of run.pendingApprovals.values()) if (first === null || expiresAt < first) first = expiresAt;
+  return first;
 }
 
 /** Approvers and admins decide; so does the member who started the run, unless the policy wants a second person. */
@@ -96,7 +104,7 @@ function whyForbidden(run: RunState, approval: ApprovalState, principal: Princip
 const refuse = (result: Problem): Settled => ({ events: [], result });
 
 /** The winner's own request, sent again, gets its answer again; everybody else learns what was settled and by whom. */
-function answerSettled({ call, approval }: Found, { principal, body, editedDigest }: DecideContext): Settled {
+function answerSettled({ call, approval }: Found, { principal, body, edit }: DecideContext): Settled {
   const { settled } = approval;
   if (settled === null) return refuse(new Problem('internal', 'asked for the settlement of a pending approval'));
   const wanted = {
@@ -106,7 +114,7 @@ function answerSettled({ call, approval }: Found, { principal, body, editedDiges
   // What ran must be what this request approves: the first input, or the same edit. Before the gate has told its digest an edit may be the same.
   const approvedEdit = call.decision?.editedDigest ?? null;
   const sameInput =
-    body.decision === 'edit' ? approvedEdit !== null && approvedEdit === (editedDigest ?? approvedEdit) : approvedEdit === null;
+    body.decision === 'edit' ? approvedEdit !== null && approvedEdit === (edit?.digest ?? approvedEdit) : approvedEdit === null;
   const same =
     settled.by === principal.name &&
     settled.decision === wanted.decision &&
@@ -165,7 +173,7 @@ function vote(found: Found, context: DecideContext): Settled {
     by: principal.name,
     body,
     scope: session ? 'session' : 'once',
-    editedDigest: context.editedDigest,
+    edit: context.edit,
   });
   return { events: [...(several ? [voted] : []), ...approved], result: { decision: 'approved', votes, needed } };
 }
@@ -175,16 +183,16 @@ interface Settlement {
   readonly by: string;
   readonly scope?: ApprovalScope;
   readonly body?: DecideApprovalBody;
-  readonly editedDigest?: string | undefined;
+  readonly edit?: Edit | undefined;
 }
 const expired: Settlement = { outcome: 'expired', by: 'timeout' };
 const refused: Settlement = { outcome: 'refused', by: 'run_ended' };
 
 /** The group that settles: what happened to the approval, and what that means for its call. */
 function settle({ call, approval }: Found, settlement: Settlement): readonly EventDraft[] {
-  const { outcome, by, body, editedDigest } = settlement;
+  const { outcome, by, body, edit } = settlement;
   const actor = body === undefined ? 'service:approvals' : `principal:${by}`;
-  const edited = editedDigest === undefined ? {} : { edited_digest: editedDigest };
+  const edited = edit === undefined ? {} : { edited_digest: edit.digest };
   const comment = body?.comment ?? null;
   return [
     {
@@ -214,6 +222,7 @@ function settle({ call, approval }: Found, settlement: Settlement): readonly Eve
         original_verdict: 'ask',
         approval_id: approval.approvalId,
         ...edited,
+        ...(edit === undefined || edit.matches.length === 0 ? {} : { matches: [...edit.matches] }),
       },
       content: { reason: reasonOf(outcome, by), message: messageOf(outcome, comment) },
     },

@@ -31,5 +31,7 @@ async function load(store: Pick<EventStore, 'document'>, digest: string): Promis
     autonomy: spec.autonomy,
     policy: compilePolicy(document, source.ok ? source.ruleLines : []),
     policyDigest: spec.policy.digest,
+    argumentSchemas: new Map(),
+    comparedFields: spec.harness.compared_fields,
   };
 }

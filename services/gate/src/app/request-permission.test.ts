@@ -8,7 +8,7 @@ import { frozenRules } from '../adapters/frozen-rules';
 import { evaluateEdit } from './evaluate-edit';
 import type { Ports } from './ports';
 import { requestPermission } from './request-permission';
-import { startRun } from './running-run.fixture';
+import { type RunningRun, scriptedHarness, startRun } from './running-run.fixture';
 
 const runId = RunId.parse('0198b3a0-0000-7000-8000-000000000002');
 const stream = runStream(runId, 'default');
@@ -17,7 +17,7 @@ const draft = (type: string, data: Record<string, unknown>, content?: unknown) =
   ({ type, actor: 'service:test', data, ...(content === undefined ? {} : { content }) }) as unknown as EventDraft;
 
 /** The real use case on a real ledger, as two gate processes with caches of their own would see it. */
-async function world({ maxToolCalls = 20 }: { maxToolCalls?: number } = {}) {
+async function world({ maxToolCalls = 20, ...run }: Partial<RunningRun> = {}) {
   const clock = fakeClock();
   const ids = sequentialIds();
   const store = createMemoryStore();
@@ -25,7 +25,7 @@ async function world({ maxToolCalls = 20 }: { maxToolCalls?: number } = {}) {
   const ledgerOf = (service: ServiceName) => createLedger({ store, keyring, clock, ids, service });
   const runs = ledgerOf('runs');
   const approvals = ledgerOf('approvals');
-  await startRun(runs, { runId, now: clock.now().getTime(), maxToolCalls });
+  await startRun(runs, { runId, now: clock.now().getTime(), maxToolCalls, ...run });
   const portsOf = (): Ports => ({ ledger: ledgerOf('gate'), clock, rulesOf: frozenRules(store) });
   const [one, two] = [portsOf(), portsOf()];
   const request = (
@@ -211,5 +211,117 @@ describe('asking for permission', () => {
     });
     expect(await requestPermission(one, request('ls', 'x'))).toMatchObject({ answer: { code: 'session_terminal' } });
     expect((await store.head(stream))?.version).toBe(7);
+  });
+});
+
+describe('what the call may be compared with', () => {
+  it('the digests of its fields, where the harness names some; the digest is that of the field alone', async () => {
+    const { one, request, store } = await world({
+      spec: { harness: { ...scriptedHarness, compared_fields: { Bash: ['command', 'timeout'] } } },
+    });
+    await requestPermission(one, request('ls', 'a', { input: { command: 'ls', description: 'd' } }));
+    await requestPermission(one, request('ls', 'b', { tool: 'Read', input: { file_path: '/workspace/a' } }));
+    const keys = await one.ledger.keyring.keysOf(`run-${runId}`);
+    const requested = (await store.read(stream, { after: 3 })).filter((event) => event.type === 'tool.requested');
+    expect(requested.map((event) => (event.data as { input_fields?: unknown }).input_fields)).toEqual([
+      { command: keys.digest('ls') },
+      undefined,
+    ]);
+  });
+});
+
+describe('paths behind symlinks', () => {
+  const policy = `name: test
+tools:
+  - { match: [Read, Write], action: allow, paths: { allow: ["/workspace/**"], deny: ["**/.env"] } }
+`;
+  const spec = { tool_surface: ['Read', 'Write'] };
+  const read = { tool: 'Read', input: { file_path: '/workspace/notes' } };
+
+  it('are judged beside the path as written: the stricter of the two has the word', async () => {
+    const { one, request } = await world({ policy, spec });
+    const ask = (id: string, resolved?: string[], more = {}) =>
+      requestPermission(one, request('', id, { ...read, ...(resolved === undefined ? {} : { resolved_paths: resolved }), ...more }));
+    expect(await ask('raw')).toMatchObject({ answer: { decision: 'allow' } });
+    expect(await ask('same', ['/workspace/docs/notes'])).toMatchObject({ answer: { decision: 'allow' } });
+    expect(await ask('denied', ['/workspace/.env'])).toMatchObject({ answer: { decision: 'deny', code: 'policy_denied' } });
+    expect(await ask('outside', ['/etc/passwd'])).toMatchObject({ status: 'pending' });
+    // Never instead of it.
+    expect(await ask('rawdenied', ['/workspace/fine'], { input: { file_path: '/workspace/.env' } })).toMatchObject({
+      answer: { decision: 'deny' },
+    });
+    expect(await one.ledger.content(stream, 4, 'projection')).toMatchObject({ paths: [{ path: '/workspace/notes' }] });
+  });
+
+  it('are no part of what makes a retry the same call', async () => {
+    const { one, request, store } = await world({ policy, spec });
+    const first = await requestPermission(one, request('', 'a', { ...read, resolved_paths: ['/workspace/b'] }));
+    const head = await store.head(stream);
+    expect(await requestPermission(one, request('', 'a', { ...read, resolved_paths: ['/etc/passwd'] }))).toEqual(first);
+    expect(await store.head(stream)).toEqual(head);
+  });
+});
+
+describe('history rules', () => {
+  const history = (rule: string) => `name: test
+tools:
+  - { match: [Bash], action: allow, shell: { allow: [echo, npm test], ask: [git push], on_no_match: allow }, history: ${rule} }
+`;
+  const decided = (answers: readonly Awaited<ReturnType<typeof requestPermission>>[], decision: 'allow' | 'deny') =>
+    answers.filter((answer) => answer.status === 'decided' && answer.answer.decision === decision).length;
+
+  it('20 parallel calls against a count of 5 are 5, whichever process they came to', async () => {
+    const { one, two, request, state } = await world({ policy: history('{ count: { max: 5 } }'), maxToolCalls: 100 });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => requestPermission(i % 2 ? one : two, request(`echo ${i}`, `c${i}`))),
+    );
+    expect([decided(answers, 'allow'), decided(answers, 'deny')]).toEqual([5, 15]);
+    expect(decisionCounts(await state())).toEqual({ allow: 5, deny: 15, ask: 0 });
+  });
+
+  it('a call that waits for a person holds its place until it is denied', async () => {
+    const { one, two, request, settle } = await world({ policy: history('{ count: { max: 1 } }') });
+    expect(await requestPermission(one, request('git push', 'a'))).toMatchObject({ status: 'pending' });
+    expect(await requestPermission(two, request('echo 1', 'b'))).toMatchObject({ answer: { decision: 'deny', code: 'policy_denied' } });
+    await settle('a', 'denied');
+    expect(await requestPermission(two, request('echo 1', 'c'))).toMatchObject({ answer: { decision: 'allow' } });
+  });
+
+  it('what is required must have been allowed before, and reported as it must', async () => {
+    const policy = `name: test
+tools:
+  - { match: [Read], action: allow, history: { requires: { tool: Bash, command: npm test, ok: true, within_secs: 60 } } }
+  - { match: [Bash], action: allow }
+`;
+    const { one, two, request, runs, clock } = await world({ policy });
+    const read = (id: string) => requestPermission(two, request('', id, { tool: 'Read', input: { file_path: '/workspace/a' } }));
+    const report = (id: string, ok: boolean) =>
+      runs.record(stream, [draft('tool.completed', { tool_call_id: id, tool: 'Bash', ok, reported_by: 'runner' }, { summary: '' })]);
+    expect(await read('r1')).toMatchObject({ answer: { decision: 'deny' } });
+    await requestPermission(one, request('npm test', 't1'));
+    expect(await read('r2')).toMatchObject({ answer: { decision: 'deny' } });
+    await report('t1', false);
+    expect(await read('r3')).toMatchObject({ answer: { decision: 'deny' } });
+    await requestPermission(one, request('npm test', 't2'));
+    await report('t2', true);
+    // A process that has heard nothing yet decides at the version it appends to, so it reads what it missed.
+    expect(await read('r4')).toMatchObject({ answer: { decision: 'allow' } });
+    clock.advance(61_000);
+    expect(await read('r5')).toMatchObject({ answer: { decision: 'deny' } });
+  });
+
+  it('an edit is judged without its own place, and says what it counts for', async () => {
+    const { one, request } = await world({ policy: history('{ count: { max: 1 } }') });
+    await requestPermission(one, request('git push', 'a'));
+    const edit = await evaluateEdit(one, { run_id: runId, org: 'default', tool_call_id: 'a', input: { command: 'echo pushed' } });
+    expect(edit).toMatchObject({ verdict: 'allow', history: { matches: ['0.count'], at_version: 5 } });
+  });
+
+  it('a policy without history writes nothing of the kind', async () => {
+    const { one, request, store } = await world();
+    await requestPermission(one, request('ls'));
+    expect((await store.read(stream, { after: 3 })).map((event) => 'matches' in (event.data as object))).toEqual([false, false]);
+    const edit = await evaluateEdit(one, { run_id: runId, org: 'default', tool_call_id: 'toolu_1', input: { command: 'ls' } });
+    expect(edit.history).toBeUndefined();
   });
 });

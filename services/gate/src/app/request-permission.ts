@@ -8,8 +8,9 @@ import {
   type StreamRef,
   streamNameOf,
 } from '@fluidbox/contracts';
-import { gateProjection } from '@fluidbox/policy';
+import { gateProjection, matchesOf } from '@fluidbox/policy';
 import { type CallState, exists, isTerminal, leaseRefusal, type RunState, runFold } from '@fluidbox/run-stream';
+import { fieldDigests } from '@fluidbox/seal';
 import { decidePermission, type PermissionOutcome } from '../domain/permission';
 import { summaryOf } from '../domain/summary';
 import type { Ports } from './ports';
@@ -26,13 +27,21 @@ export async function requestPermission(ports: Ports, request: ParsedRequestOf<t
   const keys = isTerminal(run) ? null : await ports.ledger.keyring.keysOf(streamNameOf(stream));
   const rules = await ports.rulesOf(run.specDigest);
   const { tool, input, mended, generation } = request;
+  const projection = gateProjection({
+    tool,
+    input,
+    mended,
+    ...(request.resolved_paths === undefined ? {} : { resolvedPaths: request.resolved_paths }),
+  });
   const call = {
     toolCallId: request.tool_call_id,
     tool,
     input,
     generation,
     inputDigest: keys?.digest(input) ?? '',
-    projection: gateProjection({ tool, input, mended }),
+    inputFields: keys === null ? undefined : fieldDigests(keys, input, rules.comparedFields[tool]),
+    projection,
+    matches: matchesOf(rules.policy, projection),
     summary: summaryOf(tool, input),
   };
   const outcome = await ports.ledger.decide(runFold, stream, (state) => decidePermission(state, call, { now: now(), rules }));

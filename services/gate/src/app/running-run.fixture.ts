@@ -3,6 +3,7 @@ import type { Ledger } from '@fluidbox/event-store';
 import { parsePolicy } from '@fluidbox/policy';
 import { runFold } from '@fluidbox/run-stream';
 import { createdRun } from '@fluidbox/testing';
+import type { z } from 'zod';
 
 const digest = `sha256:${'a'.repeat(64)}`;
 const draft = (type: string, data: Record<string, unknown>, content?: unknown) =>
@@ -18,14 +19,34 @@ tools:
   - { match: [Read], action: allow }
 `;
 
+export const scriptedHarness: z.input<typeof RunSpec>['harness'] = {
+  id: 'scripted',
+  image: 'scripted-runner',
+  dialect: 'none',
+  tool_names: {},
+  no_effect_tools: [],
+  refusal: { requiresErrorFlag: true, prefixes: [] },
+  environment: {},
+};
+
+export interface RunningRun {
+  readonly runId: RunId;
+  readonly now: number;
+  readonly maxToolCalls?: number;
+  /** Its policy, when the one above does not do. */
+  readonly policy?: string;
+  /** More of its frozen spec. */
+  readonly spec?: Partial<z.input<typeof RunSpec>>;
+}
+
 /** A supervised run of `runs`, frozen and running, whose policy allows ls and echo, asks for git push and denies curl. */
 export async function startRun(
   ledger: Ledger,
-  { runId, now, maxToolCalls = 20 }: { runId: RunId; now: number; maxToolCalls?: number },
+  { runId, now, maxToolCalls = 20, policy = source, spec: more = {} }: RunningRun,
 ): Promise<void> {
   const stream = runStream(runId, 'default');
-  const parsed = parsePolicy(source);
-  if (!parsed.ok) throw new Error('the policy of this test does not parse');
+  const parsed = parsePolicy(policy);
+  if (!parsed.ok) throw new Error(`the policy of this test does not parse: ${JSON.stringify(parsed)}`);
   const budgets = { max_wall_clock_secs: 600, max_tokens: null, max_cost_micro_usd: null, max_tool_calls: maxToolCalls };
   const spec = RunSpec.parse({
     spec_version: 1,
@@ -33,20 +54,12 @@ export async function startRun(
     org: 'default',
     created_at: new Date(now).toISOString(),
     agent: { id: runId, name: 'fixer', revision: 1 },
-    harness: {
-      id: 'scripted',
-      image: 'scripted-runner',
-      dialect: 'none',
-      tool_names: {},
-      no_effect_tools: [],
-      refusal: { requiresErrorFlag: true, prefixes: [] },
-      environment: {},
-    },
+    harness: scriptedHarness,
     runner_digest: digest,
     model: 'none',
     task_digest: digest,
     system_prompt_digest: null,
-    policy: { name: 'test', version: 1, digest, source, document: parsed.document },
+    policy: { name: 'test', version: 1, digest, source: policy, document: parsed.document },
     workspace: { kind: 'scratch' },
     autonomy: 'supervised',
     trust_tier: 'trusted',
@@ -54,6 +67,7 @@ export async function startRun(
     tool_surface: ['Bash', 'Read'],
     price_table: { version: '1', digest, price: null },
     invocation: { kind: 'api', principal: 'ada' },
+    ...more,
   });
   const specDigest = await ledger.store.putDocument(Buffer.from(JSON.stringify(spec)));
   await ledger.decide(runFold, stream, () => ({

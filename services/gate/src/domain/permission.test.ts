@@ -7,7 +7,7 @@ import {
   Problem,
   runStream,
 } from '@fluidbox/contracts';
-import { compilePolicy, gateProjection } from '@fluidbox/policy';
+import { compilePolicy, gateProjection, matchesOf } from '@fluidbox/policy';
 import { evolveRun, initialRun, type RunState } from '@fluidbox/run-stream';
 import { createdRun, recorded } from '@fluidbox/testing';
 import fc from 'fast-check';
@@ -43,6 +43,8 @@ const rules = (document: Omit<PolicyDocumentInput, 'name'> = {}, more: Partial<F
   trustTier: 'trusted',
   autonomy: 'supervised',
   policyDigest: digestOf(3),
+  argumentSchemas: new Map(),
+  comparedFields: {},
   policy: compilePolicy(
     PolicyDocument.parse({
       name: 'test',
@@ -68,6 +70,7 @@ const bash = (command: string, id = 'toolu_1'): Call => ({ id, tool: 'Bash', inp
 
 function ask(run: RunState, call: Call, using: FrozenRules = rules()): Decided {
   const { id = 'toolu_1', tool = 'Bash', input = { command: 'ls' }, generation = 1, now = at + 1000, mended = false } = call;
+  const projection = gateProjection({ tool, input, mended });
   return decidePermission(
     run,
     {
@@ -76,7 +79,8 @@ function ask(run: RunState, call: Call, using: FrozenRules = rules()): Decided {
       input,
       inputDigest: digestOf(input),
       generation,
-      projection: gateProjection({ tool, input, mended }),
+      projection,
+      matches: matchesOf(using.policy, projection),
       summary: tool,
     },
     { now, rules: using },

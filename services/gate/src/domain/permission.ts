@@ -3,6 +3,7 @@ import {
   type DecisionSource,
   type EventData,
   type EventDraft,
+  type HistoryCondition,
   Problem,
   type RuleRef,
   type Verdict,
@@ -14,6 +15,7 @@ import {
   callKey,
   exists,
   grantFor,
+  historyOf,
   isTerminal,
   leaseRefusal,
   pastDeadline,
@@ -32,8 +34,12 @@ export interface PermissionRequest {
   readonly tool: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly inputDigest: string;
+  /** Digests of the fields that are compared with what the model asked for; absent where nothing is compared. */
+  readonly inputFields?: Readonly<Record<string, string>> | undefined;
   readonly generation: number;
   readonly projection: GateProjection;
+  /** The history conditions of the policy that the call counts for. */
+  readonly matches: readonly HistoryCondition[];
   readonly summary: string;
 }
 export interface PermissionContext {
@@ -144,7 +150,7 @@ function denyAfterDenials(run: RunState, request: PermissionRequest, { rules }: 
 
 /** Frozen surface → shape of the call → trust tier → policy → approval. */
 function followRules(run: RunState, request: PermissionRequest, context: PermissionContext): Decided {
-  const ruling = judgeByRules(context.rules, request.projection);
+  const ruling = judgeByRules(context.rules, request, { now: context.now, history: () => historyOf(run.history) });
   const guards = context.rules.policy.document.guards;
   const warnings = guardEvents(run, 'same_call', sameCallCount(run, request.tool, request.inputDigest), guards.same_call);
   switch (ruling.verdict) {
@@ -239,7 +245,14 @@ function answerAgain(run: RunState, known: CallState, request: PermissionRequest
 const requested = (request: PermissionRequest): EventDraft => ({
   type: 'tool.requested',
   actor: 'runner',
-  data: { tool_call_id: request.toolCallId, tool: request.tool, input_digest: request.inputDigest, generation: request.generation },
+  data: {
+    tool_call_id: request.toolCallId,
+    tool: request.tool,
+    input_digest: request.inputDigest,
+    ...(request.inputFields === undefined ? {} : { input_fields: request.inputFields }),
+    generation: request.generation,
+    ...(request.matches.length === 0 ? {} : { matches: [...request.matches] }),
+  },
   content: { input: request.input, summary: request.summary },
   projection: request.projection,
 });

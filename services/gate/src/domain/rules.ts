@@ -1,3 +1,4 @@
+import type { PolicyHistory } from '@fluidbox/contracts';
 import {
   type CompiledPolicy,
   evaluateProjection,
@@ -15,7 +16,26 @@ export interface FrozenRules {
   readonly autonomy: 'supervised' | 'autonomous';
   readonly policy: CompiledPolicy;
   readonly policyDigest: string;
+  /** Validators of the brokered tools' arguments, by canonical name: null when they hold, else what is wrong with them, by pointers and never by values. */
+  readonly argumentSchemas: ReadonlyMap<string, ArgumentCheck>;
+  /** Per tool, the fields whose digests are compared with those of the model's own call. */
+  readonly comparedFields: Readonly<Record<string, readonly string[]>>;
 }
+export type ArgumentCheck = (args: Readonly<Record<string, unknown>>) => string | null;
+
+/** What the run did before; asked for only where the policy has history conditions. */
+export interface Before {
+  readonly now: number;
+  readonly history: () => PolicyHistory;
+}
+
+export interface JudgedCall {
+  readonly projection: GateProjection;
+  /** As it would run: the projection shortens long texts. */
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+const isBrokered = (tool: string): boolean => tool.startsWith('mcp__');
 
 export type StageSource = 'capability' | 'schema' | 'trust_tier' | 'policy' | 'autonomy_rewrite' | 'observe';
 
@@ -34,11 +54,13 @@ export interface Ruling {
   readonly policy: PolicyVerdict | null;
 }
 
-/** The call is judged by the frozen surface, its shape, then the trust tier, then the policy; the first that refuses has the word. */
-export function judgeByRules(rules: FrozenRules, projection: GateProjection): Ruling {
-  const noCall = denyOutsideSurface(rules, projection) ?? denyUnboundTool(projection) ?? denyMisshapen(projection);
+/** The call is judged by the frozen surface, its arguments, then the trust tier, then the policy; the first that refuses has the word. */
+export function judgeByRules(rules: FrozenRules, call: JudgedCall, before: Before): Ruling {
+  const { projection } = call;
+  const noCall = denyOutsideSurface(rules, projection) ?? denyMisshapen(projection) ?? denyAgainstSchema(rules, call);
   if (noCall !== null) return noCall;
-  const policy = evaluateProjection(rules.policy, projection);
+  const context = rules.policy.conditions.length === 0 ? null : { now: before.now, history: before.history() };
+  const policy = evaluateProjection(rules.policy, projection, context);
   return denyBelowTrustTier(rules, projection, policy) ?? byPolicy(rules, policy);
 }
 
@@ -53,7 +75,14 @@ const refusal = (source: StageSource, code: string, reason: string, message: str
 });
 
 function denyOutsideSurface(rules: FrozenRules, { tool }: GateProjection): Ruling | null {
-  if (tool.startsWith('mcp__') || rules.toolSurface.has(tool)) return null;
+  if (rules.toolSurface.has(tool)) return null;
+  if (isBrokered(tool))
+    return refusal(
+      'capability',
+      'tool_not_bound',
+      `${tool} is not in the frozen surface of this run's brokered tools`,
+      `${tool} is not connected to this run.`,
+    );
   return refusal(
     'capability',
     'tool_not_granted',
@@ -62,21 +91,18 @@ function denyOutsideSurface(rules: FrozenRules, { tool }: GateProjection): Rulin
   );
 }
 
-/** Brokered tools need a binding, and none exists before the broker does. */
-function denyUnboundTool({ tool }: GateProjection): Ruling | null {
-  if (!tool.startsWith('mcp__')) return null;
-  return refusal(
-    'capability',
-    'tool_not_bound',
-    `no brokered tool is bound to this run, so ${tool} cannot be called`,
-    `${tool} is not connected to this run.`,
-  );
-}
-
 /** Whoever wrote it, the agent or an approver who edited it: what is no call of its tool cannot be judged, and cannot be made. */
 function denyMisshapen({ tool, args }: GateProjection): Ruling | null {
   const problem = misshapen(tool, args);
   return problem === null ? null : refusal('schema', 'invalid_input', problem, problem);
+}
+
+/** A brokered tool is called with what its frozen schema takes, or not at all: the server behind it may have changed its mind since. */
+function denyAgainstSchema(rules: FrozenRules, { projection: { tool }, input }: JudgedCall): Ruling | null {
+  if (!isBrokered(tool)) return null;
+  const check = rules.argumentSchemas.get(tool);
+  const problem = check === undefined ? `no argument schema of ${tool} is frozen with this run, so it cannot be called` : check(input);
+  return problem === null ? null : refusal('schema', check === undefined ? 'schema_missing' : 'invalid_input', problem, problem);
 }
 
 /** A floor: no policy and no person lets a call pass below it. */

@@ -26,6 +26,8 @@ export interface Waiting {
 export function questionOf(caller: Caller, request: PermissionRequest): Question {
   const tool = mendAgentText(request.tool);
   const input = mendAgentValue(request.input);
+  // File names come from the agent, too.
+  const resolved = request.resolved_paths === undefined ? null : mendAgentValue(request.resolved_paths);
   return {
     run_id: caller.runId as Question['run_id'],
     org: caller.org as Question['org'],
@@ -33,7 +35,8 @@ export function questionOf(caller: Caller, request: PermissionRequest): Question
     tool_call_id: request.tool_call_id,
     tool: tool.text,
     input: input.value as Record<string, unknown>,
-    mended: tool.mended || input.mended,
+    ...(resolved === null ? {} : { resolved_paths: resolved.value as string[] }),
+    mended: tool.mended || input.mended || resolved?.mended === true,
   };
 }
 
