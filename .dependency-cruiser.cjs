@@ -6,6 +6,8 @@ const layers = {
   contracts: [],
   'sandbox-kit': [],
   tooling: [],
+  // Read and run by people who trust nothing of ours.
+  verifier: [],
   redaction: ['contracts'],
   'run-stream': ['contracts'],
   policy: ['contracts', 'redaction'],
@@ -15,7 +17,7 @@ const layers = {
   'service-kit': ['bus', 'contracts', 'event-store', 'redaction', 'run-stream', 'seal'],
   testing: ['contracts', 'event-store', 'tooling'],
   // policy: files are validated, tested and explained without a stack.
-  cli: ['contracts', 'event-store', 'policy', 'run-stream', 'testing', 'tooling'],
+  cli: ['contracts', 'event-store', 'policy', 'run-stream', 'testing', 'tooling', 'verifier'],
 };
 
 /** Tests, and what only they use. */

@@ -1,5 +1,6 @@
 export type { ContentClass, Keyring, RunKeys, WrappedRunKeys } from './api';
 export { generateApiToken, hashApiToken, sameSecret } from './api-tokens';
+export { type Bundle, bundleLines } from './bundle';
 export { signCheckpoint, verifyCheckpoint } from './checkpoints';
 export { saltedDigest, sha256Hex } from './digest';
 export { fieldDigests } from './field-digests';
