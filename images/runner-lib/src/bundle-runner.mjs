@@ -39,12 +39,13 @@ function digestOf(dir) {
 /**
  * @param {object} options
  * @param {string} options.packageDir folder of the image's package.json; src/main.ts is its entry
- * @param {{ src: string, dest: string }} [options.agentProgram] a binary that is bound, not bundled; its hash goes into the
- *   bundle, so that the runner's digest covers it
+ * @param {{ src: string, dest: string }[]} [options.agentPrograms] binaries that are bound, not bundled; their hashes go into the
+ *   bundle, so that the runner's digest covers them
+ * @param {(contracts: typeof import('@fluidbox/contracts')) => Record<string, string>} [options.files] more files of the bundle, by name
  * @param {string} [options.dist] where to write
  * @param {import('esbuild').Plugin[]} [options.plugins]
  */
-export async function bundleRunner({ packageDir, agentProgram, dist = path.join(packageDir, 'dist'), plugins = [] }) {
+export async function bundleRunner({ packageDir, agentPrograms = [], files, dist = path.join(packageDir, 'dist'), plugins = [] }) {
   const next = path.join(dist, `bundle.${process.pid}`);
   fs.mkdirSync(next, { recursive: true });
   await build({
@@ -66,9 +67,11 @@ export async function bundleRunner({ packageDir, agentProgram, dist = path.join(
   fs.writeFileSync(path.join(next, 'strict.bpf'), seccompFilter('strict'));
   fs.copyFileSync(path.join(here, 'sh-wrap'), path.join(next, 'sh-wrap'));
   fs.chmodSync(path.join(next, 'sh-wrap'), 0o755);
-  if (agentProgram !== undefined) fs.writeFileSync(path.join(next, 'agent-program.sha256'), `${await sha256(agentProgram.src)}\n`);
+  for (const { src, dest } of agentPrograms) fs.writeFileSync(path.join(next, `${path.basename(dest)}.sha256`), `${await sha256(src)}\n`);
+  for (const [name, text] of Object.entries(files?.(await load('@fluidbox/contracts')) ?? {}))
+    fs.writeFileSync(path.join(next, name), text);
 
-  const binds = agentProgram === undefined ? [] : [{ src: path.relative(dist, agentProgram.src), dest: agentProgram.dest }];
+  const binds = agentPrograms.map(({ src, dest }) => ({ src: path.relative(dist, src), dest }));
   const manifest = ImageManifest.parse({ digest: digestOf(next), binds });
   replaceFolder(next, path.join(dist, 'bundle'));
   replaceFile(path.join(dist, 'image.json'), `${JSON.stringify(manifest, null, 2)}\n`);

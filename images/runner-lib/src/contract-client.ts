@@ -10,6 +10,7 @@ import {
   ToolsCallAnswer,
 } from '@fluidbox/contracts';
 import { readPermissionReply } from './permission-answer';
+import { resolvedPaths } from './resolved-paths';
 import { type Attempt, callBackoffMs, judge, permissionBackoffMs } from './retry-policy';
 import type { RunnerTokens } from './runner-input';
 import { type Endpoint, postJson, type Reply } from './transport';
@@ -18,6 +19,8 @@ export interface ContractClientOptions {
   readonly control: Endpoint;
   readonly sessionId: string;
   readonly tokens: Pick<RunnerTokens, 'tool' | 'control'>;
+  /** Where the paths of calls are followed through symlinks; without it the gate sees them as written only. */
+  readonly workspace?: string;
   /** Called once, before the call that met it rejects. Must end the process loudly. */
   readonly onWrongAudience: (path: string) => Promise<void>;
   readonly log: (message: string) => void;
@@ -61,7 +64,8 @@ export class ContractClient {
   }
 
   /** Blocks while a human decides. Retried for ever under the same id, which makes a retry re-attach; only `signal` ends it. */
-  async permission(request: PermissionRequest, signal?: AbortSignal): Promise<PermissionAnswer> {
+  async permission(call: PermissionRequest, signal?: AbortSignal): Promise<PermissionAnswer> {
+    const request = await this.#withResolvedPaths(call);
     for (let failures = 0; ; ) {
       const reply = await this.#call(`${this.#base}/permission`, request, {
         audience: 'tool',
@@ -75,6 +79,12 @@ export class ContractClient {
       failures += 1;
       await pause(permissionBackoffMs(failures), undefined, { signal });
     }
+  }
+
+  async #withResolvedPaths(call: PermissionRequest): Promise<PermissionRequest> {
+    const { workspace } = this.#options;
+    const resolved = workspace === undefined ? undefined : await resolvedPaths(call, workspace);
+    return resolved === undefined ? call : { ...call, resolved_paths: resolved };
   }
 
   /** A brokered tool: the control plane runs the same gate and then the tool. The id is the model's own call id. */

@@ -13,6 +13,8 @@ export interface InnerSandboxOptions {
   readonly network: 'own' | 'shared';
   readonly readOnlyWorkspace: boolean;
   readonly binds?: readonly Bind[];
+  /** Empty folders: below /home writable, elsewhere on the read-only root. */
+  readonly dirs?: readonly string[];
   readonly signal?: AbortSignal | undefined;
   readonly stdin?: 'pipe' | 'ignore';
 }
@@ -88,6 +90,7 @@ function innerSandboxArgs(command: string, args: readonly string[], options: Inn
     '/workspace',
     '/workspace',
     ...(options.readOnlyWorkspace ? ['--remount-ro', '/workspace'] : []),
+    ...(options.dirs ?? []).flatMap((dir) => ['--dir', dir]),
     ...binds,
     // bwrap's root is a writable tmpfs: without this an agent could write /etc/ld.so.preload.
     '--remount-ro',
@@ -102,11 +105,16 @@ function innerSandboxArgs(command: string, args: readonly string[], options: Inn
   ];
 }
 
-/** What sh-wrap needs in the sandbox of the agent program to put each shell command one sandbox deeper. */
-export function shellSandboxBinds(): Bind[] {
+/**
+ * What sh-wrap needs in the sandbox of the agent program to put each shell command one sandbox deeper. `overBash` mounts it where bash is, for agent
+ * programs that cannot be told another shell.
+ */
+export function shellSandboxBinds({ overBash = false } = {}): Bind[] {
+  const wrapper = `${runnerDir}/sh-wrap`;
   return [
+    ...(overBash ? [{ src: wrapper, dest: '/usr/bin/bash' }] : []),
     { src: '/usr/bin/bash', dest: '/opt/bash' },
-    { src: `${runnerDir}/sh-wrap`, dest: '/opt/sh-wrap' },
+    { src: wrapper, dest: '/opt/sh-wrap' },
     { src: `${runnerDir}/strict.bpf`, dest: '/opt/strict.bpf' },
     ...(fs.existsSync(bundledBubblewrap) ? [{ src: bundledBubblewrap, dest: bundledBubblewrap }] : []),
   ];

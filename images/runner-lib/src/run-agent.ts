@@ -50,6 +50,7 @@ async function live(agent: Agent, tokens: RunnerTokens, input: RunnerInput): Pro
     control: input.control,
     sessionId: input.sessionId,
     tokens,
+    workspace: input.workspace,
     onWrongAudience: abortWrongAudience,
     log,
   });
