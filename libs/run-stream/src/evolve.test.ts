@@ -52,6 +52,7 @@ const created: [EventType, Record<string, unknown>] = [
     invoked_by: 'admin',
   },
 ];
+const usage = { input_tokens: 1, output_tokens: 1, cache_read_tokens: 0, cache_write_tokens: 0, cost_micro_usd: 1 };
 const running: [EventType, Record<string, unknown>] = [
   'session.status_changed',
   { from: 'initializing', to: 'running', reason: 'sandbox_started', deadline_at: '2027-01-15T08:01:00.000Z' },
@@ -143,7 +144,7 @@ describe('the fold of a run', () => {
     const gap: [EventType, Record<string, unknown>] = ['coverage.gap', { tool_call_id: 'c1', tool: 'Bash', class: 'uncovered' }];
     const late = fold(created, emitted('c1'), requested('c1'), gap, decided('c1', 'deny'));
     expect(callCounts(late)).toMatchObject({ model: 1, decided: 0, uncovered: 1 });
-    expect(coverageOf(callCounts(late))).toBe('partial');
+    expect(coverageOf(late)).toBe('partial');
   });
 
   it('counts no decision about another tool under the id of a call', () => {
@@ -154,18 +155,86 @@ describe('the fold of a run', () => {
   });
 
   it('says full, unknown and partial coverage', () => {
-    expect(coverageOf(callCounts(fold(created, emitted('c1'), requested('c1'), decided('c1', 'deny'))))).toBe('full');
+    expect(coverageOf(fold(created, emitted('c1'), requested('c1'), decided('c1', 'deny')))).toBe('full');
     expect(
       coverageOf(
-        callCounts(
-          fold(created, emitted('c1'), ['model.tool_call_closed', { tool_call_id: 'c1', tool: 'Read', class: 'rejected_by_harness' }]),
-        ),
+        fold(created, emitted('c1'), ['model.tool_call_closed', { tool_call_id: 'c1', tool: 'Read', class: 'rejected_by_harness' }]),
       ),
     ).toBe('full');
-    expect(coverageOf(callCounts(fold(created, emitted('c1'))))).toBe('unknown');
-    expect(
-      coverageOf(callCounts(fold(created, emitted('c1'), ['coverage.gap', { tool_call_id: 'c1', tool: 'Bash', class: 'uncovered' }]))),
-    ).toBe('partial');
+    expect(coverageOf(fold(created, emitted('c1')))).toBe('unknown');
+    expect(coverageOf(fold(created, emitted('c1'), ['coverage.gap', { tool_call_id: 'c1', tool: 'Bash', class: 'uncovered' }]))).toBe(
+      'partial',
+    );
+  });
+
+  const fields = (
+    event: [EventType, Record<string, unknown>],
+    input_fields: Record<string, string>,
+  ): [EventType, Record<string, unknown>] => [event[0], { ...event[1], input_fields }];
+
+  it('counts no decision about another input: a compared field that differs or was held back', () => {
+    const model = fields(emitted('c1'), { command: 'x' });
+    const answered = decided('c1', 'allow');
+    const counts = (gate: [EventType, Record<string, unknown>]) => callCounts(fold(created, model, gate, answered));
+    expect(counts(fields(requested('c1'), { command: 'x' }))).toMatchObject({ decided: 1, unknown: 0 });
+    expect(counts(fields(requested('c1'), { command: 'y' }))).toMatchObject({ decided: 0, unknown: 1 });
+    expect(counts(requested('c1'))).toMatchObject({ decided: 0, unknown: 1 });
+    // What the harness adds is its own business, and an event of before has no fields to compare.
+    expect(counts(fields(requested('c1'), { command: 'x', cwd: 'z' }))).toMatchObject({ decided: 1 });
+    expect(callCounts(fold(created, emitted('c1'), fields(requested('c1'), { command: 'y' }), answered))).toMatchObject({ decided: 1 });
+  });
+
+  it('counts an approved edit as the decision on the call that was asked for', () => {
+    const edit: [EventType, Record<string, unknown>] = [
+      'tool.decision',
+      { ...decided('c1', 'allow')[1], edited_digest: `sha256:${'e'.repeat(64)}` },
+    ];
+    const run = fold(created, fields(emitted('c1'), { command: 'x' }), fields(requested('c1'), { command: 'x' }), edit);
+    expect(callCounts(run)).toMatchObject({ decided: 1, unknown: 0 });
+  });
+
+  it('counts a second call under the same id as one of its own, which nothing covers; a repeat of the same call as none', () => {
+    const other: [EventType, Record<string, unknown>] = [
+      'model.tool_call',
+      { ...emitted('c1')[1], input_digest: `sha256:${'b'.repeat(64)}` },
+    ];
+    const run = fold(created, emitted('c1'), requested('c1'), decided('c1', 'allow'), emitted('c1'), other, other);
+    expect(callCounts(run)).toMatchObject({ model: 2, decided: 1, uncovered: 1 });
+    expect(coverageOf(run)).toBe('partial');
+  });
+
+  it('says unknown when an answer was lost with its facade, until the answer is told after all', () => {
+    const reservation: [EventType, Record<string, unknown>] = [
+      'budget.reserved',
+      { reservation_id: runId, tokens: 600, cost_micro_usd: 5, expires_at: '2027-01-15T08:10:00.000Z' },
+    ];
+    const settledAs = (more: object): [EventType, Record<string, unknown>] => [
+      'budget.settled',
+      { reservation_id: runId, tokens: 600, cost_micro_usd: 5, basis: 'pessimistic', ...more },
+    ];
+    const response: [EventType, Record<string, unknown>] = [
+      'model.response',
+      { ...usage, reservation_id: runId, estimated: false, tool_calls: 0 },
+    ];
+    expect(coverageOf(fold(created, reservation, settledAs({})))).toBe('full');
+    expect(coverageOf(fold(created, reservation, settledAs({ lost: true })))).toBe('unknown');
+    expect(coverageOf(fold(created, reservation, settledAs({ lost: true }), response))).toBe('full');
+  });
+
+  it('counts answers without progress: a decided call or an answer that ended by itself starts anew', () => {
+    const response = (more: object): [EventType, Record<string, unknown>] => [
+      'model.response',
+      { ...usage, reservation_id: runId, estimated: false, stop_reason: 'tool_use', tool_calls: 1, ...more },
+    ];
+    const idle = (...events: [EventType, Record<string, unknown>][]) => fold(created, ...events).idleModelCalls;
+    expect(idle(response({}), response({}))).toBe(2);
+    expect(idle(response({}), requested('c1'), decided('c1', 'deny'), response({}))).toBe(1);
+    expect(idle(response({}), response({ tool_calls: 0, stop_reason: 'end_turn' }))).toBe(0);
+    expect(idle(response({}), response({ tool_calls: 0, stop_reason: 'max_tokens' }), response({ tool_calls: 0, estimated: true }))).toBe(
+      3,
+    );
+    // The same call answered again is no progress.
+    expect(idle(requested('c1'), decided('c1', 'allow'), response({}), decided('c1', 'allow'))).toBe(1);
   });
 
   it('settles a reservation once', () => {

@@ -1,6 +1,6 @@
 import { type EventData, type EventType, isEventType, type RecordedEvent, terminalStatuses } from '@fluidbox/contracts';
 import { countDecided, countReported, holdPlaces } from './history';
-import type { RunState } from './state';
+import type { ModelCallState, RunState } from './state';
 
 /**
  * Folds one event into the state it owns. Total: an unknown type, or an event that refers to something it never saw, changes nothing.
@@ -104,6 +104,7 @@ const changes: { readonly [T in EventType]: Change<T> } = {
       toolCallId: data.tool_call_id,
       tool: data.tool,
       inputDigest: data.input_digest,
+      inputFields: data.input_fields ?? {},
       requestedSeq: event.seq,
       approval: null,
       decision: null,
@@ -152,6 +153,7 @@ const changes: { readonly [T in EventType]: Change<T> } = {
       edited: data.edited_digest === undefined ? undefined : (data.matches ?? []),
     });
     state.denialsInARow = data.verdict === 'deny' ? state.denialsInARow + 1 : 0;
+    state.idleModelCalls = 0;
   },
   'approval.voted': (state, data) => {
     state.pendingApprovals.get(data.approval_id)?.votes.set(data.by, data.decision);
@@ -164,11 +166,11 @@ const changes: { readonly [T in EventType]: Change<T> } = {
     if (data.decision === 'approved' && data.scope === 'session') state.grants.set(data.scope_key, data.approval_id);
   },
   'budget.exceeded': (state, data) => {
-    state.exceeded.add(data.budget);
+    state.exceeded.add(budgetKey(data.budget, data.account));
     state.modelAccessEnded ??= 'budget';
   },
   'budget.warned': (state, data) => {
-    state.warned.add(data.budget);
+    state.warned.add(budgetKey(data.budget, data.account));
   },
   'guard.warned': (state, data) => {
     state.warned.add(data.guard);
@@ -183,11 +185,13 @@ const changes: { readonly [T in EventType]: Change<T> } = {
       tokens: data.tokens,
       costMicroUsd: data.cost_micro_usd ?? 0,
       expiresAt: time(data.expires_at),
+      month: data.month ?? null,
       seq: event.seq,
     });
   },
   'budget.settled': (state, data) => {
     if (!state.reservations.delete(data.reservation_id)) return;
+    if (data.lost === true) state.lostAnswers.add(data.reservation_id);
     state.spent.tokens += data.tokens;
     state.spent.costMicroUsd += data.cost_micro_usd ?? 0;
   },
@@ -201,10 +205,27 @@ const changes: { readonly [T in EventType]: Change<T> } = {
     state.usage.cacheWriteTokens += data.cache_write_tokens;
     state.usage.costMicroUsd += data.cost_micro_usd ?? 0;
     state.usage.modelRequests += 1;
+    // Its facade was slow, not lost: the calls stand beside this event.
+    state.lostAnswers.delete(data.reservation_id);
+    state.idleModelCalls = isFinalAnswer(data) ? 0 : state.idleModelCalls + 1;
   },
   'model.tool_call': (state, data, event) => {
-    if (state.modelCalls.has(data.tool_call_id)) return;
-    state.modelCalls.set(data.tool_call_id, { toolCallId: data.tool_call_id, tool: data.tool, seq: event.seq, closed: null });
+    const call: ModelCallState = {
+      toolCallId: data.tool_call_id,
+      tool: data.tool,
+      inputDigest: data.input_digest,
+      inputFields: data.input_fields ?? {},
+      seq: event.seq,
+      closed: null,
+    };
+    const known = state.modelCalls.get(data.tool_call_id);
+    if (known !== undefined) {
+      // Another call under an id that stands for one already: no decision and no result can be told to be this one's.
+      if (!sameCall(known, call))
+        state.modelCalls.set(`${data.tool_call_id} ${callKey(data.tool, data.input_digest)}`, { ...call, closed: 'uncovered' });
+      return;
+    }
+    state.modelCalls.set(data.tool_call_id, call);
     if (!state.calls.has(data.tool_call_id)) state.openModelCalls.add(data.tool_call_id);
   },
   'model.tool_call_closed': (state, data) => closeModelCall(state, data.tool_call_id, data.class),
@@ -229,6 +250,16 @@ function closeModelCall(
   call.closed ??= as;
   state.openModelCalls.delete(toolCallId);
 }
+
+/** The model came to an end by itself. One that was cut, or that ran into its maximum, did not. */
+const isFinalAnswer = ({ tool_calls, estimated, stop_reason }: EventData<'model.response'>): boolean =>
+  tool_calls === 0 && !estimated && stop_reason !== 'max_tokens' && stop_reason !== 'max_output_tokens';
+
+const sameCall = (a: ModelCallState, b: ModelCallState): boolean => a.tool === b.tool && a.inputDigest === b.inputDigest;
+
+/** A budget of the run, or of an account that it shares with others. */
+export const budgetKey = (budget: string, account?: { readonly scope: string; readonly period: string }): string =>
+  account === undefined ? budget : `${budget} of ${account.scope} ${account.period}`;
 
 /** What a call does, whatever its id: the same again counts towards the guard, and a reused id is refused once per key. */
 export const callKey = (tool: string, inputDigest: string): string => `${tool}\u0000${inputDigest}`;

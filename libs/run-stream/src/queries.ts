@@ -1,6 +1,6 @@
 import { type Coverage, type Outcome, terminalStatuses } from '@fluidbox/contracts';
 import type { z } from 'zod';
-import type { CallDecision, ModelCallState, RunState } from './state';
+import type { CallDecision, CallState, ModelCallState, RunState } from './state';
 
 const working: ReadonlySet<string> = new Set(['created', 'provisioning', 'initializing', 'running']);
 const terminal: ReadonlySet<string> = new Set(terminalStatuses);
@@ -58,11 +58,18 @@ export interface CallCounts {
   unknown: number;
 }
 
-/** The gate's decision on this very call. What it said about another tool under the same id covers nothing. */
+/** The gate's decision on this very call. What it said about another tool or another input under the same id covers nothing. */
 export function decisionOn(run: RunState, call: ModelCallState): CallDecision | null {
   const asked = run.calls.get(call.toolCallId);
-  return asked !== undefined && asked.tool === call.tool ? asked.decision : null;
+  return asked !== undefined && asksTheSame(asked, call) ? asked.decision : null;
 }
+
+/**
+ * Did the gate see what the model asked for? Only the fields that a harness never touches have digests; one that the model wrote and the gate was not
+ * shown was held back. What a person made of the input afterwards (approve with edit) stands in the decision, not in the request, and is no difference.
+ */
+const asksTheSame = (asked: CallState, { tool, inputFields }: ModelCallState): boolean =>
+  asked.tool === tool && Object.entries(inputFields).every(([field, digest]) => asked.inputFields[field] === digest);
 
 /**
  * Each model call in exactly one class; a gap that was found stays one, whatever was decided afterwards. `unknown` = still open now: at the end
@@ -87,10 +94,10 @@ export function callCounts(run: RunState): CallCounts {
   return counts;
 }
 
-/** Full = no uncovered and no unknown call; unknown = something stayed open; partial = a call ran that the gate never saw. */
-export function coverageOf(counts: CallCounts): z.infer<typeof Coverage> {
+/** Full = every call of the model is known and none is uncovered or open; partial = a call ran that the gate never saw; unknown = nobody can say. */
+export function coverageOf(run: RunState, counts: CallCounts = callCounts(run)): z.infer<typeof Coverage> {
   if (counts.uncovered > 0 || counts.provider_executed > 0) return 'partial';
-  return counts.unknown > 0 ? 'unknown' : 'full';
+  return counts.unknown > 0 || run.lostAnswers.size > 0 ? 'unknown' : 'full';
 }
 
 /** Final verdicts by call id; `ask` counts calls that waited for a person. */

@@ -1,5 +1,5 @@
 import type { SessionView } from '@fluidbox/contracts';
-import { callCounts, coverageOf, derivedStatus, isTerminal } from './queries';
+import { coverageOf, derivedStatus, isTerminal } from './queries';
 import type { RunState } from './state';
 
 const iso = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString());
@@ -17,7 +17,7 @@ export function sessionView(run: RunState, content: { task: string | null; summa
     status: derivedStatus(run),
     reason: run.intent?.reason ?? null,
     outcome: run.outcome,
-    coverage: isTerminal(run) ? coverageOf(callCounts(run)) : null,
+    coverage: isTerminal(run) ? coverageOf(run) : null,
     autonomy: run.autonomy,
     trust_tier: run.trustTier,
     spec_digest: run.specDigest,

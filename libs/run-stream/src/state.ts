@@ -6,6 +6,8 @@ export interface CallState {
   readonly toolCallId: string;
   readonly tool: string;
   readonly inputDigest: string;
+  /** Digests of the input's fields that must be as the model wrote them. */
+  readonly inputFields: FieldDigests;
   /** Seq of `tool.requested`, where its content stands. */
   readonly requestedSeq: number;
   approval: ApprovalState | null;
@@ -44,15 +46,21 @@ export interface ApprovalState {
 export interface ModelCallState {
   readonly toolCallId: string;
   readonly tool: string;
+  readonly inputDigest: string;
+  readonly inputFields: FieldDigests;
   readonly seq: number;
   /** Null until closed; `decided` follows from the gate's decision of the same id. */
   closed: Exclude<CallClass, 'decided' | 'unknown'> | null;
 }
+/** Salted digest by name of the field. */
+export type FieldDigests = Readonly<Record<string, string>>;
 export interface ReservationState {
   readonly reservationId: string;
   readonly tokens: number;
   readonly costMicroUsd: number;
   readonly expiresAt: number;
+  /** Of the accounts that hold it; null for one of a time before there were accounts. */
+  readonly month: string | null;
   readonly seq: number;
 }
 export interface UsageState {
@@ -121,6 +129,10 @@ export interface RunState {
   usage: UsageState;
   /** Settled tokens and cost; pessimistic settlements included, so it can exceed `usage`. */
   spent: { tokens: number; costMicroUsd: number };
+  /** Reservations that were settled for a facade that was lost: nobody knows which calls their answers made. */
+  lostAnswers: Set<string>;
+  /** Answers of the model since the last progress: a call that was decided, or an answer that ended without a call. */
+  idleModelCalls: number;
   exceeded: Set<string>;
   warned: Set<string>;
   /** Why the facade refuses further model requests; the run may still be winding down. */
@@ -173,6 +185,8 @@ export const initialRun = (): RunState => ({
   reservations: new Map(),
   usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costMicroUsd: 0, modelRequests: 0 },
   spent: { tokens: 0, costMicroUsd: 0 },
+  lostAnswers: new Set(),
+  idleModelCalls: 0,
   exceeded: new Set(),
   warned: new Set(),
   modelAccessEnded: null,

@@ -9,7 +9,7 @@ import {
   toolCallIdPattern,
 } from '@fluidbox/contracts';
 import { type RunState, runFold } from '@fluidbox/run-stream';
-import { sha256Hex } from '@fluidbox/seal';
+import { fieldDigests, type RunKeys, sha256Hex } from '@fluidbox/seal';
 import type { ModelCall } from '../domain/dialect';
 import type { EmittedCall } from '../domain/settlement';
 import type { Caller } from './authorize';
@@ -51,21 +51,31 @@ export async function emittedCalls(
   calls: readonly ModelCall[],
 ): Promise<readonly EmittedCall[]> {
   if (calls.length === 0) return [];
-  const keys = await ports.ledger.keyring.keysOf(streamNameOf(caller.stream));
-  const digestOf = (call: ModelCall): string => {
+  const digest = digestOf(await ports.ledger.keyring.keysOf(streamNameOf(caller.stream)));
+  return calls.map(({ toolCallId, tool: name, input, rawInput }) => {
+    const tool = ledgerTool(caller, name);
+    const { value } = mendAgentValue(input ?? rawInput);
+    return { toolCallId: ledgerCallId(toolCallId), tool, inputDigest: digest(value), inputFields: fieldsOf(caller, tool, value, digest) };
+  });
+}
+
+/** Of any value: nested beyond what canonical JSON admits, its text has a digest all the same. */
+const digestOf =
+  (keys: Pick<RunKeys, 'digest'>) =>
+  (value: unknown): string => {
     try {
-      return keys.digest(mendAgentValue(call.input ?? call.rawInput).value);
+      return keys.digest(value);
     } catch (error) {
-      // Nested beyond what canonical JSON admits: its text has a digest all the same.
-      if (error instanceof Problem && error.code === 'unprocessable') return keys.digest(mendAgentText(call.rawInput).text);
+      if (error instanceof Problem && error.code === 'unprocessable') return keys.digest(JSON.stringify(value));
       throw error;
     }
   };
-  return calls.map((call) => ({
-    toolCallId: ledgerCallId(call.toolCallId),
-    tool: ledgerTool(caller, call.tool),
-    inputDigest: digestOf(call),
-  }));
+
+/** Digests of the fields that the harness passes on as they are. Arguments that were no object have none. */
+function fieldsOf({ spec }: Caller, tool: string, input: unknown, digest: (value: unknown) => string): Record<string, string> | undefined {
+  const compared = spec.harness.compared_fields;
+  if (!Object.hasOwn(compared, tool) || typeof input !== 'object' || input === null || Array.isArray(input)) return undefined;
+  return fieldDigests({ digest }, input as Record<string, unknown>, compared[tool]);
 }
 
 /** The gate refuses an id of another form, so such a call can never be decided; it is recorded under a name that the ledger can hold. */

@@ -134,6 +134,7 @@ async function bookAnswer(ports: Ports, relay: Omit<Relay, 'answer'>, status: nu
       basis: answer.final ? 'usage' : 'estimated',
       calls,
       gaps,
+      reportOnly: coverageModeOf(caller.spec) === 'report',
       agentId: relay.route.dialect.agentIdOf(relay.exchange.headers),
       durationMs: Math.max(0, ports.clock.now().getTime() - relay.startedAt),
     }),

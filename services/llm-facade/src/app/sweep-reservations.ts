@@ -11,7 +11,10 @@ export async function sweepReservations(ports: Pick<Ports, 'ledger' | 'clock' | 
     for (const { reservationId, expiresAt } of [...state.reservations.values()]) {
       if (expiresAt > now) continue;
       try {
-        await ports.ledger.decide(runFold, stream, (run) => ({ events: settlePessimistically(run, reservationId), result: null }));
+        await ports.ledger.decide(runFold, stream, (run) => ({
+          events: settlePessimistically(run, reservationId, { lost: true }),
+          result: null,
+        }));
         settled += 1;
         ports.queue.wake(stream.id);
       } catch (error) {

@@ -1,11 +1,12 @@
 import type { EventDraft } from '@fluidbox/contracts';
-import { type RunState, reserved } from '@fluidbox/run-stream';
+import { callCounts, type RunState, reserved } from '@fluidbox/run-stream';
 import fc from 'fast-check';
 import { refuseAccess } from './access';
 import { admit, type Reservation } from './admission';
 import { estimateOf, outputTokensMin, outputWithin } from './estimate';
 import { created, fold, type Given, lease, live, now, recorded, reservedFor, running, settledFor } from './runs.fixture';
 import { type Outcome, release, settle, settlePessimistically } from './settlement';
+import { noUsage } from './usage';
 
 const id = (n: number): string => `0198c0de-0000-7000-8000-0000000000${String(n).padStart(2, '0')}`;
 const ask = (run: RunState, n: number, tokens: number, cost: number | null = 0) =>
@@ -175,10 +176,11 @@ describe('settlement', () => {
     price,
     status: 200,
     stopReason: 'tool_use',
-    usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 3, cacheWriteTokens: 4 },
+    usage: { ...noUsage, inputTokens: 100, outputTokens: 20, cacheReadTokens: 3, cacheWriteTokens: 4 },
     basis: 'usage',
     calls: [{ toolCallId: 'toolu_1', tool: 'Bash', inputDigest: `sha256:${'1b'.repeat(32)}` }],
     gaps: [],
+    reportOnly: false,
     agentId: null,
     durationMs: 5,
     ...change,
@@ -205,6 +207,28 @@ describe('settlement', () => {
     expect(types(settle(run, outcome()))).toEqual(['model.response']);
   });
 
+  it('names a second call under the id of a first as a gap, in one answer and in a later one; its repeat says nothing new', () => {
+    const first = {
+      toolCallId: 'toolu_1',
+      tool: 'Bash',
+      inputDigest: `sha256:${'1b'.repeat(32)}`,
+      inputFields: { command: `sha256:${'2b'.repeat(32)}` },
+    };
+    const second = { ...first, inputDigest: `sha256:${'3b'.repeat(32)}` };
+    const events = settle(open(), outcome({ calls: [first, second, first, second] }));
+    expect(types(events)).toEqual(['budget.settled', 'model.response', 'model.tool_call', 'model.tool_call', 'coverage.gap']);
+    expect(events[2]?.data).toMatchObject({ input_fields: first.inputFields });
+    const after = live({}, reservedFor(id(1), 5_000, 9_000), ...recorded(settle(open(), outcome({ calls: [first] }))));
+    expect(types(settle(after, outcome({ calls: [first] })))).toEqual(['model.response']);
+    expect(settle(after, outcome({ calls: [second], reportOnly: true })).slice(1)).toMatchObject([
+      { type: 'model.tool_call' },
+      { type: 'coverage.gap', data: { tool_call_id: 'toolu_1', class: 'uncovered', report_only: true } },
+    ]);
+    const told = live({}, reservedFor(id(1), 5_000, 9_000), ...recorded(events));
+    expect(callCounts(told)).toMatchObject({ model: 2, uncovered: 2 });
+    expect(types(settle(told, outcome({ calls: [second] })))).toEqual(['model.response']);
+  });
+
   it('warns once at 80 % and says exceeded beyond the limit, not at it', () => {
     const at = (limit: number, ...more: Given[]): string[] =>
       types(settle(live({ max_tokens: limit }, ...more, reservedFor(id(1), 127)), outcome({ calls: [] }))).slice(2);
@@ -220,6 +244,8 @@ describe('settlement', () => {
       { type: 'budget.settled', data: { tokens: 5_000, cost_micro_usd: 9_000, basis: 'pessimistic' } },
     ]);
     expect(release(open(), id(1), 'not_sent')).toMatchObject([{ type: 'budget.released', data: { cause: 'not_sent' } }]);
+    expect(settlePessimistically(open(), id(1))[0]?.data).not.toHaveProperty('lost');
+    expect(settlePessimistically(open(), id(1), { lost: true })[0]?.data).toMatchObject({ lost: true });
     expect([settlePessimistically(live(), id(1)), release(live(), id(1), 'not_sent')]).toEqual([[], []]);
   });
 });

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import type { EventData } from '@fluidbox/contracts';
 import { type CoverageMode, type CoverageRules, hasOpenCalls, judge, judgementEvents, type ToolResult } from './coverage';
 import type { Given } from './runs.fixture';
 import { decided, emitted, live, requested } from './runs.fixture';
@@ -7,6 +9,7 @@ const rules = (mode: CoverageMode = 'enforce'): CoverageRules => ({
   noEffectTools: ['TaskOutput'],
   refusal: { requiresErrorFlag: true, prefixes: ['<tool_use_error>'] },
 });
+const digestOf = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 const result = (change: Partial<ToolResult> = {}): ToolResult => ({ toolCallId: 'c1', isError: false, textStart: 'ok', ...change });
 const refused = result({ isError: true, textStart: '<tool_use_error>File has not been read yet</tool_use_error>' });
 const types = (given: readonly Given[], results: readonly ToolResult[], mode?: CoverageMode): string[] =>
@@ -32,6 +35,18 @@ describe('coverage of model calls', () => {
     expect(types([emitted('c1', 'Bash'), requested('c1', 'Read'), decided('c1')], [result()])).toEqual(['coverage.gap uncovered']);
     expect(types([emitted('c1', 'Bash'), requested('c1', 'Read'), decided('c1')], [refused])).toEqual(['coverage.gap uncovered']);
     expect(types([emitted('c1', 'Read'), requested('c1', 'Read'), decided('c1')], [result()])).toEqual([]);
+  });
+
+  it('is a gap when the gate was asked about another input than the model wrote, or was not shown a part of it', () => {
+    const model = emitted('c1', 'Bash', { command: digestOf('rm') });
+    const judged = (fields: Record<string, string>) => types([model, requested('c1', 'Bash', fields), decided('c1')], [result()]);
+    expect(judged({ command: digestOf('rm') })).toEqual([]);
+    expect(judged({ command: digestOf('rm'), timeout: digestOf('5') })).toEqual([]);
+    expect(judged({ command: digestOf('ls') })).toEqual(['coverage.gap uncovered']);
+    expect(judged({})).toEqual(['coverage.gap uncovered']);
+    // A person may make another input of it; what was asked is compared, and that is what the model wrote.
+    const edited: Given = ['tool.decision', { ...decided('c1')[1], edited_digest: digestOf('ls') } as EventData<'tool.decision'>];
+    expect(types([model, requested('c1', 'Bash', { command: digestOf('rm') }), edited], [result()])).toEqual([]);
   });
 
   it('is a gap when a denied call comes back without the mark of an error, where the harness has one', () => {

@@ -30,13 +30,13 @@ export const settledFor = (id: string, tokens: number, cost: number | null = 0):
   'budget.settled',
   { reservation_id: id, tokens, cost_micro_usd: cost, basis: 'usage' },
 ];
-export const emitted = (id: string, tool = 'Bash'): Given => [
+export const emitted = (id: string, tool = 'Bash', fields?: Record<string, string>): Given => [
   'model.tool_call',
-  { tool_call_id: id, tool, input_digest: digest, reservation_id: runId },
+  { tool_call_id: id, tool, input_digest: digest, reservation_id: runId, ...(fields === undefined ? {} : { input_fields: fields }) },
 ];
-export const requested = (id: string, tool = 'Bash'): Given => [
+export const requested = (id: string, tool = 'Bash', fields?: Record<string, string>): Given => [
   'tool.requested',
-  { tool_call_id: id, tool, input_digest: digest, generation: 1 },
+  { tool_call_id: id, tool, input_digest: digest, generation: 1, ...(fields === undefined ? {} : { input_fields: fields }) },
 ];
 export const decided = (id: string, verdict: 'allow' | 'deny' = 'allow'): Given => [
   'tool.decision',

@@ -1,5 +1,5 @@
 import type { EventDraft, ModelPrice } from '@fluidbox/contracts';
-import type { RunState } from '@fluidbox/run-stream';
+import { callKey, type FieldDigests, type RunState } from '@fluidbox/run-stream';
 import { actor } from './actor';
 import { exceededEvent, type Reservation } from './admission';
 import type { Gap } from './coverage';
@@ -11,6 +11,8 @@ export interface EmittedCall {
   readonly toolCallId: string;
   readonly tool: string;
   readonly inputDigest: string;
+  /** Of the fields that must reach the gate as they are. */
+  readonly inputFields?: FieldDigests | undefined;
 }
 
 /** What one request came to. */
@@ -25,6 +27,8 @@ export interface Outcome {
   readonly basis: 'usage' | 'estimated';
   readonly calls: readonly EmittedCall[];
   readonly gaps: readonly Gap[];
+  /** The policy wants gaps recorded and nothing ended. */
+  readonly reportOnly: boolean;
   readonly agentId: string | null;
   readonly durationMs: number;
 }
@@ -38,9 +42,7 @@ export function settle(run: RunState, outcome: Outcome): readonly EventDraft[] {
   const tokens = totalTokens(usage);
   const cost = outcome.price === null ? null : costMicroUsd(outcome.price, usage);
   const open = run.reservations.has(reservation.reservationId);
-  const fresh = outcome.calls.filter(
-    (call, i) => !run.modelCalls.has(call.toolCallId) && outcome.calls.findIndex((other) => other.toolCallId === call.toolCallId) === i,
-  );
+  const { fresh, doubled } = newCalls(run, outcome.calls);
   return [
     ...(open
       ? [
@@ -59,6 +61,7 @@ export function settle(run: RunState, outcome: Outcome): readonly EventDraft[] {
         model: outcome.model,
         status: outcome.status,
         stop_reason: outcome.stopReason,
+        tool_calls: outcome.calls.length,
         input_tokens: usage.inputTokens,
         output_tokens: usage.outputTokens,
         cache_read_tokens: usage.cacheReadTokens,
@@ -73,23 +76,55 @@ export function settle(run: RunState, outcome: Outcome): readonly EventDraft[] {
       (call): EventDraft => ({
         type: 'model.tool_call',
         actor: 'model',
-        data: { tool_call_id: call.toolCallId, tool: call.tool, input_digest: call.inputDigest, reservation_id: reservation.reservationId },
+        data: {
+          tool_call_id: call.toolCallId,
+          tool: call.tool,
+          input_digest: call.inputDigest,
+          ...(call.inputFields === undefined ? {} : { input_fields: call.inputFields }),
+          reservation_id: reservation.reservationId,
+        },
       }),
     ),
+    ...doubled.map(({ toolCallId, tool }) => gapEvent({ toolCallId, tool, class: 'uncovered', reportOnly: outcome.reportOnly })),
     ...outcome.gaps.map(gapEvent),
     ...(open ? budgetSigns(run, tokens, cost ?? 0) : []),
   ];
 }
 
-/** Nobody said what this request cost, so it cost what was reserved. */
-export const settlePessimistically = (run: RunState, reservationId: string): readonly EventDraft[] => {
+/**
+ * The calls that the ledger does not know yet. A provider that repeats a call under its id says nothing new; another call under a known id is a call of
+ * its own that no decision can be told to cover, because decisions and results go by the id.
+ */
+function newCalls(run: RunState, calls: readonly EmittedCall[]): { fresh: readonly EmittedCall[]; doubled: readonly EmittedCall[] } {
+  const known = new Map<string, Pick<EmittedCall, 'tool' | 'inputDigest'>>(run.modelCalls);
+  const fresh: EmittedCall[] = [];
+  const doubled: EmittedCall[] = [];
+  for (const call of calls) {
+    const first = known.get(call.toolCallId);
+    const key = `${call.toolCallId} ${callKey(call.tool, call.inputDigest)}`;
+    if ((first?.tool === call.tool && first.inputDigest === call.inputDigest) || known.has(key)) continue;
+    fresh.push(call);
+    known.set(first === undefined ? call.toolCallId : key, call);
+    if (first !== undefined) doubled.push(call);
+  }
+  return { fresh, doubled };
+}
+
+/** Nobody said what this request cost, so it cost what was reserved. `lost`: nobody saw its answer either, though a runner may have. */
+export const settlePessimistically = (run: RunState, reservationId: string, { lost = false } = {}): readonly EventDraft[] => {
   const reservation = run.reservations.get(reservationId);
   if (reservation === undefined) return [];
   return [
     {
       type: 'budget.settled',
       actor,
-      data: { reservation_id: reservationId, tokens: reservation.tokens, cost_micro_usd: reservation.costMicroUsd, basis: 'pessimistic' },
+      data: {
+        reservation_id: reservationId,
+        tokens: reservation.tokens,
+        cost_micro_usd: reservation.costMicroUsd,
+        basis: 'pessimistic',
+        ...(lost ? { lost: true as const } : {}),
+      },
     },
     ...budgetSigns(run, reservation.tokens, reservation.costMicroUsd),
   ];

@@ -232,8 +232,12 @@ describe('winding down', () => {
     const settled = given(...finalizing, event.collected, event.reserved, ...nextStep(open, watch(30)).events);
     expect(nextStep(settled, watch(31))).toMatchObject({
       closes: true,
-      events: [{}, { data: { cost_micro_usd: 70, diff_sha256: digest } }],
+      // Nobody saw what that answer asked for.
+      events: [{}, { data: { cost_micro_usd: 70, diff_sha256: digest, coverage: 'unknown', lost_answers: 1 } }],
     });
+    const told = given(...finalizing, event.collected);
+    expect(nextStep(told, watch(31)).events[1]?.data).toMatchObject({ coverage: 'full' });
+    expect(nextStep(told, watch(31)).events[1]?.data).not.toHaveProperty('lost_answers');
   });
 
   it('waits for approvals to settle what is pending, but not for ever', () => {

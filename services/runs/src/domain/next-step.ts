@@ -169,6 +169,8 @@ const settlePessimistically = (run: RunState): readonly EventDraft[] =>
       tokens: reservation.tokens,
       cost_micro_usd: reservation.costMicroUsd,
       basis: 'pessimistic',
+      // Its facade would have said what it came to, had it lived.
+      lost: true,
     },
   }));
 
@@ -183,7 +185,7 @@ function terminalGroup(run: RunState, now: number): readonly EventDraft[] {
       data: {
         outcome,
         reason: run.intent?.reason ?? 'collected',
-        coverage: coverageOf(calls),
+        coverage: coverageOf(run, calls),
         calls,
         decisions: decisionCounts(run),
         usage: {
@@ -194,6 +196,7 @@ function terminalGroup(run: RunState, now: number): readonly EventDraft[] {
         },
         // What the budget was charged: pessimistic settlements included, so it never says less than was spent.
         cost_micro_usd: run.spent.costMicroUsd,
+        ...(run.lostAnswers.size === 0 ? {} : { lost_answers: run.lostAnswers.size }),
         diff_sha256: run.diff === null || run.diff === 'missing' ? null : run.diff.sha256,
         duration_ms: Math.max(0, now - (run.startedAt ?? run.createdAt)),
       },
