@@ -2,7 +2,7 @@ import type { PolicyDocument, PolicyRule } from '@fluidbox/contracts';
 import { compileGlob, matchesGlob } from './glob';
 import { type CompiledCondition, compileHistory } from './history/condition';
 import { compilePaths, type PathGlobs } from './path-rule';
-import { compilePattern } from './pattern';
+import { linearPattern } from './pattern';
 import type { ShellLists } from './shell/judge';
 import { compilePrefix } from './shell/prefix';
 import { hasRedactionMark } from './shell/word';
@@ -43,7 +43,7 @@ export function compilePolicy(document: PolicyDocument, ruleLines: readonly numb
               allow: rule.shell.allow.map(compilePrefix),
               ask: rule.shell.ask.map(compilePrefix),
               deny: rule.shell.deny.map(compilePrefix),
-              denyPatterns: rule.shell.deny_regex.map((source) => ({ source, matches: compilePattern(source) })),
+              denyPatterns: rule.shell.deny_regex.map((source) => ({ source, ...linearPattern(source, 'as policy') })),
               onNoMatch: rule.shell.on_no_match,
             },
       history: compileHistory(rule, index),

@@ -1,7 +1,7 @@
 import { historyConditionsMax, historyTimesMax, PolicyDocument, policyBounds, utf8Bytes } from '@fluidbox/contracts';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type ParsedNode, parseDocument, visit } from 'yaml';
 import { compileGlob } from './glob';
-import { compilePattern } from './pattern';
+import { linearPattern } from './pattern';
 import { isShellTool } from './projection';
 import { compilePrefix } from './shell/prefix';
 
@@ -124,7 +124,7 @@ function* meaningProblems(document: PolicyDocument): Generator<Meaning> {
     for (const list of ['allow', 'ask', 'deny'] as const)
       for (const [j, entry] of (rule.shell?.[list] ?? []).entries()) yield* tried([...at, 'shell', list, j], () => compilePrefix(entry));
     for (const [j, pattern] of (rule.shell?.deny_regex ?? []).entries())
-      yield* tried([...at, 'shell', 'deny_regex', j], () => compilePattern(pattern));
+      yield* tried([...at, 'shell', 'deny_regex', j], () => linearPattern(pattern, 'as policy'));
     for (const [key, condition] of Object.entries(rule.when?.args ?? {}))
       if (condition.glob !== undefined) yield* tried([...at, 'when', 'args', key, 'glob'], () => compileGlob(condition.glob ?? ''));
   }

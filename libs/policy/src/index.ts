@@ -1,3 +1,4 @@
+export { type ArgumentSchema, compileArgumentSchema, type RejectedArguments } from './arguments/compile-schema';
 export { rewriteForAutonomy } from './autonomy';
 export { type CompiledPolicy, compilePolicy } from './compile';
 export { parsePolicy } from './document';

@@ -1,5 +1,6 @@
 import type { Verdict } from '@fluidbox/contracts';
 import { judgePaths, type PathGlobs } from '../path-rule';
+import type { LinearPattern } from '../pattern';
 import { strictest } from '../verdict';
 import { type Arguments, argumentsOf, hasFlag, programOf } from './options';
 import { allowsExactly, type Prefix, reaches } from './prefix';
@@ -11,7 +12,7 @@ export interface ShellLists {
   readonly allow: readonly Prefix[];
   readonly ask: readonly Prefix[];
   readonly deny: readonly Prefix[];
-  readonly denyPatterns: readonly { readonly source: string; readonly matches: (text: string) => boolean }[];
+  readonly denyPatterns: readonly ({ readonly source: string } & LinearPattern)[];
   readonly onNoMatch: Verdict;
 }
 
@@ -26,6 +27,10 @@ export interface PartVerdict {
   readonly node: number | null;
 }
 
+/** Characters times instructions, so that one call takes no more than about a tenth of a second; giving up must not mean yes. */
+const patternWorkMax = 5_000_000;
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+
 const shown = (command: ShellCommand): string => (command.text.length > 200 ? `${command.text.slice(0, 199)}…` : command.text);
 
 /** Every command that the line would run, each by itself. The line's verdict is the strictest part. */
@@ -36,7 +41,16 @@ export function judgeShell(tree: ShellTree, lists: ShellLists, paths: PathGlobs 
     ...tree.pipelines,
     ...tree.commands.map((command) => command.words.map((word) => word.value ?? word.text).join(' ')),
   ];
-  for (const pattern of lists.denyPatterns)
+  const work = sum(lists.denyPatterns.map(({ size }) => size)) * sum(texts.map((text) => text.length));
+  if (work > patternWorkMax)
+    parts.push({
+      command: tree.text.slice(0, 200),
+      verdict: 'deny',
+      rule: 'deny_regex',
+      reason: 'the command is too long to be compared with all denied patterns of the rule; make it shorter',
+      node: null,
+    });
+  for (const pattern of work > patternWorkMax ? [] : lists.denyPatterns)
     if (texts.some(pattern.matches))
       parts.push({
         command: tree.text.slice(0, 200),
