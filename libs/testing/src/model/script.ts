@@ -14,7 +14,10 @@ export const ModelStep = z.strictObject({
     })
     .optional(),
   text: z.string().optional(),
-  tools: z.array(z.strictObject({ name: z.string().min(1), input: z.record(z.string(), z.unknown()).default({}) })).optional(),
+  /** An input that is text is a freeform one (a custom tool call of the Responses wire). */
+  tools: z
+    .array(z.strictObject({ name: z.string().min(1), input: z.union([z.string(), z.record(z.string(), z.unknown())]).default({}) }))
+    .optional(),
   /** `times` = how often before the step answers normally (default: always). */
   error: z
     .strictObject({
@@ -37,6 +40,8 @@ export type ModelStep = z.infer<typeof ModelStep>;
 const Conversation = z.strictObject({
   /** Text in the first user message: tells a sub-agent's conversation from the main one. */
   match: z.string().optional(),
+  /** Only requests on this wire: harnesses have tools of their own names. Default: both. */
+  wire: z.enum(['messages', 'responses']).optional(),
   steps: z.array(ModelStep),
 });
 
@@ -65,7 +70,26 @@ export const MessagesRequest = z.looseObject({
 });
 export type MessagesRequest = z.infer<typeof MessagesRequest>;
 
+const ResponseItem = z.looseObject({
+  type: z.string().default('message'),
+  role: z.string().optional(),
+  content: z.unknown().optional(),
+  call_id: z.string().optional(),
+  output: z.unknown().optional(),
+});
+export const ResponsesRequest = z.looseObject({
+  model: z.string().min(1),
+  input: z.preprocess(
+    (input) => (typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input),
+    z.array(ResponseItem).min(1),
+  ),
+  stream: z.boolean().optional(),
+  tools: z.array(z.looseObject({ type: z.string() })).optional(),
+});
+export type ResponsesRequest = z.infer<typeof ResponsesRequest>;
+
 export type ScriptFunction = (request: MessagesRequest) => ModelStep | Promise<ModelStep>;
+export type ResponsesFunction = (request: ResponsesRequest) => ModelStep | Promise<ModelStep>;
 
 /** Throws with the place that is wrong. */
 export function readScriptFile(file: string): ModelScript {
@@ -74,10 +98,30 @@ export function readScriptFile(file: string): ModelScript {
   throw new Error(`${file}: ${z.prettifyError(parsed.error)}`);
 }
 
+/** What a script chooses by, whichever wire the request came on. */
+interface Moment {
+  readonly wire: 'messages' | 'responses';
+  readonly opening: string;
+  readonly offersTools: boolean;
+  /** Answers of the model so far. */
+  readonly turns: number;
+  readonly results: readonly { readonly text: string; readonly isError: boolean }[];
+}
+
 export const assistantTurns = (request: MessagesRequest): number =>
   request.messages.filter((message) => message.role === 'assistant').length;
 
 const textOf = (content: unknown): string => (typeof content === 'string' ? content : JSON.stringify(content ?? ''));
+
+export function momentOfMessages(request: MessagesRequest): Moment {
+  return {
+    wire: 'messages',
+    opening: textOf(request.messages.find((message) => message.role === 'user')?.content),
+    offersTools: (request.tools ?? []).length > 0,
+    turns: assistantTurns(request),
+    results: lastToolResults(request),
+  };
+}
 
 function lastToolResults(request: MessagesRequest): { text: string; isError: boolean }[] {
   const content = request.messages.findLast((message) => message.role === 'user')?.content;
@@ -87,9 +131,31 @@ function lastToolResults(request: MessagesRequest): { text: string; isError: boo
     .map((block) => ({ text: textOf(block.content), isError: block.is_error === true }));
 }
 
-function holds(when: NonNullable<ModelStep['when']>, request: MessagesRequest): boolean {
-  const results = lastToolResults(request);
-  if (when.turn !== undefined && when.turn !== assistantTurns(request)) return false;
+const isByModel = ({ type, role }: ResponsesRequest['input'][number]): boolean =>
+  role === 'assistant' || type === 'reasoning' || type.endsWith('_call');
+
+/** One answer is a run of items that the model made; what stands between two runs are results and messages. */
+export function momentOfResponses({ input, tools }: ResponsesRequest): Moment {
+  const first = input.findIndex(isByModel);
+  const last = input.findLastIndex(isByModel);
+  return {
+    wire: 'responses',
+    opening: input
+      .slice(0, first === -1 ? undefined : first)
+      .filter(({ role }) => role === 'user')
+      .map(({ content }) => textOf(content))
+      .join('\n'),
+    offersTools: (tools ?? []).length > 0,
+    turns: input.filter((item, at) => isByModel(item) && !(at > 0 && isByModel(input[at - 1] ?? item))).length,
+    // This wire carries no error flag.
+    results: input
+      .slice(last + 1)
+      .flatMap(({ type, output }) => (type.endsWith('_output') ? [{ text: textOf(output), isError: false }] : [])),
+  };
+}
+
+function holds(when: NonNullable<ModelStep['when']>, { turns, results }: Moment): boolean {
+  if (when.turn !== undefined && when.turn !== turns) return false;
   if (when.resultContains !== undefined && !results.some(({ text }) => text.includes(when.resultContains ?? ''))) return false;
   return when.resultIsError === undefined || results.some(({ isError }) => isError === when.resultIsError);
 }
@@ -98,12 +164,12 @@ function holds(when: NonNullable<ModelStep['when']>, request: MessagesRequest): 
  * The step for a request, from the conversation alone: a repeated request gets the same answer, also after a restart.
  * A request without tools is one of the harness's side questions (a title, a summary) unless a conversation names it.
  */
-export function chooseStep(script: ModelScript, request: MessagesRequest): ModelStep {
-  const opening = textOf(request.messages.find((message) => message.role === 'user')?.content);
-  const named = script.conversations.find(({ match }) => match !== undefined && opening.includes(match));
-  if (named === undefined && (request.tools ?? []).length === 0 && assistantTurns(request) === 0) return { text: 'ok' };
-  const conversation = named ?? script.conversations.find(({ match }) => match === undefined);
+export function chooseStep(script: ModelScript, moment: Moment): ModelStep {
+  const conversations = script.conversations.filter(({ wire }) => wire === undefined || wire === moment.wire);
+  const named = conversations.find(({ match }) => match !== undefined && moment.opening.includes(match));
+  if (named === undefined && !moment.offersTools && moment.turns === 0) return { text: 'ok' };
+  const conversation = named ?? conversations.find(({ match }) => match === undefined);
   const steps = conversation?.steps ?? [];
-  const conditional = steps.find((step) => step.when !== undefined && holds(step.when, request));
-  return conditional ?? steps.filter((step) => step.when === undefined)[assistantTurns(request)] ?? { text: 'Done.' };
+  const conditional = steps.find((step) => step.when !== undefined && holds(step.when, moment));
+  return conditional ?? steps.filter((step) => step.when === undefined)[moment.turns] ?? { text: 'Done.' };
 }

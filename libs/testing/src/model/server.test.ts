@@ -154,3 +154,104 @@ describe('the scripted model', () => {
     await expect(post(request([user('go')], { stream: true })).then((response) => response.text())).rejects.toThrow();
   });
 });
+
+describe('the scripted model on the Responses wire', () => {
+  const patch = '*** Begin Patch\n*** Add File: a\n+a\n*** End Patch';
+  const script = {
+    conversations: [
+      {
+        match: 'the task',
+        wire: 'responses' as const,
+        steps: [
+          {
+            text: 'Looking.',
+            tools: [
+              { name: 'exec_command', input: { cmd: 'ls -la' } },
+              { name: 'apply_patch', input: patch },
+            ],
+          },
+          { when: { resultContains: 'rejected' }, text: 'It was refused.' },
+          { text: 'It worked.' },
+        ],
+      },
+      { steps: [{ error: { status: 400, message: 'only the task' } }] },
+    ],
+  };
+  const message = (text: string) => ({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] });
+  const ask = (input: unknown, more: object = {}) =>
+    post(
+      { model: 'gpt-5.5', input, tools: [{ type: 'function', name: 'exec_command' }], ...more },
+      { authorization: 'Bearer any' },
+      '/v1/responses',
+    );
+  const calls = [
+    { type: 'function_call', call_id: 'a', name: 'exec_command', arguments: '{}' },
+    { type: 'custom_tool_call', call_id: 'b', name: 'apply_patch', input: patch },
+  ];
+
+  it('streams items in the order and shape of the provider', async () => {
+    await start(script);
+    const all = (await events(await ask([message('environment'), message('do the task')], { stream: true }))) as unknown as {
+      type: string;
+      sequence_number: number;
+      delta?: string;
+      item?: Record<string, unknown>;
+      response?: { output: unknown[]; usage: { input_tokens: number } | null };
+    }[];
+    expect(all.map((event) => event.sequence_number)).toEqual(all.map((_, at) => at));
+    expect(all.map((event) => event.type).filter((type) => !type.endsWith('.delta'))).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      'response.content_part.added',
+      'response.output_text.done',
+      'response.content_part.done',
+      'response.output_item.done',
+      'response.output_item.added',
+      'response.function_call_arguments.done',
+      'response.output_item.done',
+      'response.output_item.added',
+      'response.custom_tool_call_input.done',
+      'response.output_item.done',
+      'response.completed',
+    ]);
+    const done = all.filter((event) => event.type === 'response.output_item.done').map((event) => event.item);
+    expect(done.slice(1)).toMatchObject([
+      { type: 'function_call', name: 'exec_command', arguments: '{"cmd":"ls -la"}' },
+      { type: 'custom_tool_call', name: 'apply_patch', input: patch },
+    ]);
+    expect(done.slice(1).map((item) => item?.call_id)).toEqual(model?.emittedToolCalls().map(({ id }) => id));
+    const typed = all.filter((event) => event.type === 'response.custom_tool_call_input.delta').map((event) => event.delta);
+    expect(typed.join('')).toBe(patch);
+    expect(all.at(-1)?.response?.output).toEqual(done);
+    expect(all.at(-1)?.response?.usage?.input_tokens).toBeGreaterThan(10);
+    expect(all[0]?.response?.usage).toBeNull();
+  });
+
+  it.each([
+    ['exec rejected by user', 'It was refused.'],
+    ['fine', 'It worked.'],
+  ])('chooses by the last results: %s', async (output, text) => {
+    await start(script);
+    const results = [
+      { type: 'function_call_output', call_id: 'a', output },
+      { type: 'custom_tool_call_output', call_id: 'b', output: 'ok' },
+    ];
+    const answer = (await (await ask([message('the task'), ...calls, ...results, message('a word between')])).json()) as {
+      output: { content: { text: string }[] }[];
+      usage: { input_tokens_details: { cached_tokens: number } };
+    };
+    expect(answer.output[0]?.content[0]?.text).toBe(text);
+    expect(answer.usage.input_tokens_details.cached_tokens).toBeGreaterThan(0);
+  });
+
+  it('takes a conversation of the other wire for none of its own, and refuses as the provider does', async () => {
+    await start(script);
+    const refused = await ask('something else');
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ error: { type: 'invalid_request_error', message: 'only the task' } });
+    expect((await post(request([user('the task')]))).status).toBe(400);
+    expect((await post({ model: 'm', input: 'the task' }, {}, '/v1/responses')).status).toBe(401);
+    expect((await ask([])).status).toBe(400);
+  });
+});

@@ -2,8 +2,19 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { z } from 'zod';
-import { chooseStep, MessagesRequest, ModelScript, type ModelStep, type ScriptFunction } from './script';
-import { answerFor, countTokens, type EmittedToolCall, encodeEvent, streamEvents, wireError, wireMessage } from './wire';
+import { responseEvents, responsesAnswer, responsesError, wireResponse } from './responses-wire';
+import {
+  chooseStep,
+  MessagesRequest,
+  ModelScript,
+  type ModelStep,
+  momentOfMessages,
+  momentOfResponses,
+  type ResponsesFunction,
+  ResponsesRequest,
+  type ScriptFunction,
+} from './script';
+import { answerFor, countTokens, type EmittedToolCall, encodeEvent, type StreamEvent, streamEvents, wireError, wireMessage } from './wire';
 
 /** A request as it arrived, for tests. */
 export interface RecordedRequest {
@@ -18,6 +29,8 @@ export interface RecordedRequest {
 
 export interface ScriptedModelOptions {
   readonly script: z.input<typeof ModelScript> | ScriptFunction;
+  /** Answers requests on the Responses wire instead of `script`. */
+  readonly responses?: ResponsesFunction;
   /** 0 or absent = any free port. */
   readonly port?: number;
   readonly host?: string;
@@ -31,17 +44,36 @@ export interface ScriptedModel {
   close(): Promise<void>;
 }
 
+/** An answer as its wire has it. */
+interface WireAnswer {
+  readonly id: string;
+  readonly calls: readonly EmittedToolCall[];
+  readonly whole: Record<string, unknown>;
+  readonly events: readonly StreamEvent[];
+}
+
 interface Exchange {
-  readonly request: http.IncomingMessage;
   readonly response: http.ServerResponse;
   readonly record: RecordedRequest;
+  readonly stream: boolean;
+  readonly errorBody: (status: number, message: string) => Record<string, unknown>;
+  readonly answerOf: (step: ModelStep) => WireAnswer;
 }
 
 const bodyBytesMax = 32 * 1024 * 1024;
 
-/** Starts a server that speaks the Anthropic Messages wire and answers from a script. Any API key will do, none will not. */
-export async function startScriptedModel({ script, port = 0, host = '127.0.0.1' }: ScriptedModelOptions): Promise<ScriptedModel> {
-  const choose: ScriptFunction = typeof script === 'function' ? script : bind(ModelScript.parse(script));
+/** Starts a server that speaks the Anthropic Messages and the OpenAI Responses wire and answers from a script. Any API key will do, none will not. */
+export async function startScriptedModel({
+  script,
+  responses,
+  port = 0,
+  host = '127.0.0.1',
+}: ScriptedModelOptions): Promise<ScriptedModel> {
+  const written = typeof script === 'function' ? undefined : ModelScript.parse(script);
+  const choose: ScriptFunction = (request) =>
+    typeof script === 'function' ? script(request) : chooseStep(written ?? { conversations: [] }, momentOfMessages(request));
+  const chooseResponse: ResponsesFunction =
+    responses ?? ((request) => chooseStep(written ?? { conversations: [] }, momentOfResponses(request)));
   const requests: RecordedRequest[] = [];
   const failures = new Map<ModelStep, number>();
 
@@ -69,6 +101,7 @@ export async function startScriptedModel({ script, port = 0, host = '127.0.0.1' 
       record.status = response.statusCode;
     });
     if (request.method === 'HEAD') return void response.writeHead(200).end();
+    if (request.method === 'POST' && path === '/v1/responses') return handleResponses(request, response, record);
     if (request.method !== 'POST' || (path !== '/v1/messages' && path !== '/v1/messages/count_tokens'))
       return sendError(response, 404, `no such path: ${path}`);
     if (!request.headers['x-api-key'] && !request.headers.authorization) return sendError(response, 401, 'x-api-key header is required');
@@ -77,7 +110,26 @@ export async function startScriptedModel({ script, port = 0, host = '127.0.0.1' 
       return sendError(response, 400, parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '));
     if (path.endsWith('/count_tokens')) return sendJson(response, 200, { input_tokens: countTokens(parsed.data) });
     if (parsed.data.max_tokens === undefined) return sendError(response, 400, 'max_tokens: Field required');
-    await answer({ request, response, record }, parsed.data, await choose(parsed.data), failures);
+    const answerOf = (step: ModelStep): WireAnswer => {
+      const message = answerFor(parsed.data, step);
+      const calls = message.blocks.filter((block) => block.type === 'tool_use');
+      return { id: message.id.replace('msg', 'req'), calls, whole: wireMessage(message), events: streamEvents(message) };
+    };
+    const stream = parsed.data.stream === true;
+    await answer({ response, record, stream, errorBody: wireError, answerOf }, await choose(parsed.data), failures);
+  }
+
+  async function handleResponses(request: http.IncomingMessage, response: http.ServerResponse, record: RecordedRequest): Promise<void> {
+    const refuse = (status: number, message: string): void => sendJson(response, status, responsesError(status, message));
+    if (!request.headers.authorization) return refuse(401, 'You did not provide an API key.');
+    const parsed = ResponsesRequest.safeParse(record.body);
+    if (!parsed.success) return refuse(400, parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '));
+    const answerOf = (step: ModelStep): WireAnswer => {
+      const made = responsesAnswer(parsed.data, step);
+      return { id: made.id.replace('resp', 'req'), calls: made.calls, whole: wireResponse(made), events: responseEvents(made) };
+    };
+    const stream = parsed.data.stream === true;
+    await answer({ response, record, stream, errorBody: responsesError, answerOf }, await chooseResponse(parsed.data), failures);
   }
 
   server.listen(port, host);
@@ -97,14 +149,8 @@ export async function startScriptedModel({ script, port = 0, host = '127.0.0.1' 
   };
 }
 
-const bind =
-  (script: ModelScript): ScriptFunction =>
-  (request) =>
-    chooseStep(script, request);
-
 async function answer(
-  { response, record }: Exchange,
-  request: MessagesRequest,
+  { response, record, stream, errorBody, answerOf }: Exchange,
   step: ModelStep,
   failures: Map<ModelStep, number>,
 ): Promise<void> {
@@ -113,20 +159,20 @@ async function answer(
     const failed = (failures.get(step) ?? 0) + 1;
     failures.set(step, failed);
     if (failed <= (step.error.times ?? Number.POSITIVE_INFINITY)) {
-      return sendError(response, step.error.status, step.error.message ?? 'scripted error', step.error.headers);
+      const { status, message = 'scripted error', headers } = step.error;
+      return sendJson(response, status, errorBody(status, message), headers);
     }
   }
   if (step.hang === 'before_headers') return;
-  const message = answerFor(request, step);
-  record.emitted.push(...message.blocks.filter((block) => block.type === 'tool_use'));
-  if (request.stream !== true) return sendJson(response, 200, wireMessage(message));
+  const { id, calls, whole, events } = answerOf(step);
+  record.emitted.push(...calls);
+  if (!stream) return sendJson(response, 200, whole);
 
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
-    'request-id': message.id.replace('msg', 'req'),
+    'request-id': id,
   });
-  const events = streamEvents(message);
   const until = step.hang === 'after_start' ? 1 : step.hang === 'cut' ? Math.ceil(events.length / 2) : events.length;
   for (const event of events.slice(0, until)) {
     if (response.destroyed) return;
@@ -156,6 +202,6 @@ function sendJson(response: http.ServerResponse, status: number, body: unknown, 
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }
 
-function sendError(response: http.ServerResponse, status: number, message: string, headers: Record<string, string> = {}): void {
-  sendJson(response, status, wireError(status, message), headers);
+function sendError(response: http.ServerResponse, status: number, message: string): void {
+  sendJson(response, status, wireError(status, message));
 }

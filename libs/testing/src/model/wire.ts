@@ -5,7 +5,7 @@ import { assistantTurns } from './script';
 export interface EmittedToolCall {
   readonly id: string;
   readonly name: string;
-  readonly input: Readonly<Record<string, unknown>>;
+  readonly input: Readonly<Record<string, unknown>> | string;
 }
 
 type Block = { readonly type: 'text'; readonly text: string } | ({ readonly type: 'tool_use' } & EmittedToolCall);
@@ -30,10 +30,10 @@ export interface StreamEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-const randomId = (prefix: string): string => `${prefix}_01${randomBytes(16).toString('base64url').replace(/[-_]/g, 'x')}`;
+export const randomId = (prefix: string): string => `${prefix}_01${randomBytes(16).toString('base64url').replace(/[-_]/g, 'x')}`;
 
 /** About what the provider counts: a token for every 3.6 bytes of request, one for every 4 characters of answer. */
-const inputTokensOf = (value: unknown): number => Math.ceil(Buffer.byteLength(JSON.stringify(value) ?? '') / 3.6);
+export const inputTokensOf = (value: unknown): number => Math.ceil(Buffer.byteLength(JSON.stringify(value) ?? '') / 3.6);
 const outputTokensOf = (blocks: readonly Block[]): number =>
   blocks.reduce((sum, block) => sum + Math.ceil(JSON.stringify(block).length / 4), 3);
 
@@ -91,7 +91,7 @@ export function wireMessage({ id, model, blocks, stopReason, usage }: ModelAnswe
   };
 }
 
-function chunksOf(text: string, size: number): string[] {
+export function chunksOf(text: string, size: number): string[] {
   const chunks: string[] = [];
   for (let at = 0; at < text.length; at += size) chunks.push(text.slice(at, at + size));
   return chunks;
