@@ -33,4 +33,5 @@ export const requirements = {
   'API-2': 'a repeated Idempotency-Key answers the first run; another body is refused',
   'API-3': 'a stream resumes after Last-Event-ID and ends with the terminal event',
   'API-4': 'roles: a member sees its own runs only, an approver decides, an admin manages',
+  'READ-1': 'a read model is filled anew beside the live one, to the same rows, while events flow and after a crash in the middle',
 } as const;

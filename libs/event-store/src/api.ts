@@ -66,6 +66,13 @@ export interface EventStore {
     stream: StreamRef,
     options?: { after?: number; limit?: number },
   ): Promise<readonly (RecordedEvent & { hash: string; body: string })[]>;
+  /**
+   * The same with what is sealed of each event, in one query: what somebody who may see it is shown. At most about `bytesMax` of sealed and ledger
+   * bytes (default 8 MiB), but always the next event.
+   */
+  readSealed(stream: StreamRef, options?: { after?: number; limit?: number; bytesMax?: number }): Promise<readonly SealedEvent[]>;
+  /** Heads of many streams of one organisation, by name: who waits for news of thousands of them asks once. */
+  heads(org: string, streams: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** Sealed content of events of one stream. */
   readContent(stream: StreamRef, seqs: readonly number[], keyClass: ContentClass): Promise<ReadonlyMap<number, Buffer>>;
   /** Global order. Never skips a late commit: stops before the oldest open writing transaction. */
@@ -76,6 +83,8 @@ export interface EventStore {
     limit: number;
     categories: readonly StreamCategory[];
     types?: readonly string[];
+    /** Not beyond this position, which a reader of the global order has passed: no event below it can still appear, so nobody waits. */
+    upTo?: number;
   }): Promise<{ events: readonly RecordedEvent[]; position: number; blocked: boolean }>;
   head(stream: StreamRef): Promise<{ version: number; hash: string; generation: number; closed: boolean } | null>;
   wrappedKeys(stream: string): Promise<WrappedRunKeys | null>;
@@ -86,6 +95,12 @@ export interface EventStore {
   onCommitted(listener: (message: LogMessage) => void): void;
   close(): Promise<void>;
 }
+
+export type SealedEvent = RecordedEvent & {
+  readonly hash: string;
+  readonly body: string;
+  readonly sealed: Readonly<Partial<Record<ContentClass, Buffer>>>;
+};
 
 /** A fold: `evolve` may change the state it is given and returns it; the cache owns the state, decisions only read it. */
 export interface Fold<S> {
@@ -138,6 +153,8 @@ export interface LogFollower {
   readonly types?: readonly string[];
   /** At least once unless the effect is written through `tx`. Throwing retries with backoff; after 10 tries the event is parked with its reason. */
   handle(events: readonly RecordedEvent[], tx: SqlClient): Promise<void>;
+  /** Handles a parked event that somebody asked for again, long after those that came behind it. Default: `handle`. */
+  replay?(event: RecordedEvent, tx: SqlClient): Promise<void>;
 }
 export interface SqlClient {
   query<Row extends object = Record<string, unknown>>(

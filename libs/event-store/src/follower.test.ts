@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import type { RecordedEvent } from '@fluidbox/contracts';
-import { startTestPostgres, type TestDatabase, type TestPostgres } from '@fluidbox/testing';
+import { startTestPostgres, type TestDatabase, type TestPostgres, until } from '@fluidbox/testing';
 import pg from 'pg';
 import type { EventStore, LogFollower, SqlClient } from './api';
 import { groupOf, newRun } from './fixtures/events';
@@ -146,6 +146,45 @@ describe('log follower', () => {
       'an event failed',
       'an event is parked',
     ]);
+  });
+
+  it('handles a parked event again when somebody asks, once, and keeps it parked with the new reason while it fails', async () => {
+    const start = follow({ name: 'h', categories: ['run'], handle: async () => undefined });
+    await start.caughtUp();
+    await start.stop();
+    const [bad, later] = await append(2);
+    let reason: string | null = 'poison \u0000';
+    const follower = follow(
+      {
+        name: 'h',
+        categories: ['run'],
+        handle: async (events, tx) => {
+          if (reason !== null && events.some((event) => event.globalPosition === bad)) throw new Error(reason);
+          await write('h', events, tx);
+        },
+      },
+      { triesMax: 2, idleMs: 20 },
+    );
+    await follower.caughtUp();
+    const parked = async () =>
+      (
+        await admin.query(
+          'select global_position::int as at, reason, tries, replay_requested_at as asked from ledger.parked where name = $1',
+          ['h'],
+        )
+      ).rows;
+    expect(await parked()).toEqual([{ at: bad, reason: 'poison \u2400', tries: 2, asked: null }]);
+    const ask = () => admin.query("update ledger.parked set replay_requested_at = now() where name = 'h'");
+    reason = 'still';
+    await ask();
+    await until(async () => (await parked())[0]?.asked === null);
+    expect(await parked()).toEqual([{ at: bad, reason: 'still', tries: 3, asked: null }]);
+    expect(await seenBy('h')).toEqual([later]);
+    reason = null;
+    await ask();
+    await until(async () => (await parked()).length === 0);
+    expect(await seenBy('h')).toEqual([later, bad]);
+    expect(await positionOf('h')).toBe(later);
   });
 
   it('survives the loss of its connection in the middle of an effect without repeating what was committed', async () => {

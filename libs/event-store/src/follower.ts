@@ -33,12 +33,14 @@ const standbyMs = 5_000;
 const blockedMs = 25;
 const savedPositionsMax = 1_000;
 const savedMsMax = 5_000;
+const replayLookMs = 1_000;
 
 /**
  * Reads the global order from the follower's position, hands events over and moves the position in the transaction of their effect.
  * One process at a time works for a name (a session lock); the others stand by and take over when it goes. A transaction is opened only when the handler
  * writes through `tx`, so a handler with effects elsewhere holds nothing open while it works; such effects happen at least once.
- * Reads at start, when woken, and every 30 s.
+ * Reads at start, when woken, and every 30 s. An event whose effect fails ten times is parked: a row with its reason, and everything behind it goes on. It is
+ * handled again when somebody asks (`replay_requested_at`), at the next look.
  */
 export function startFollower(options: FollowerOptions): RunningFollower {
   const loop = new FollowerLoop(options);
@@ -61,6 +63,7 @@ class FollowerLoop {
   /** What the row says; behind `#position` only by events that are nothing to this follower. */
   #saved = { position: 0, at: 0 };
   #tries = 0;
+  #lookedForReplays = Number.NEGATIVE_INFINITY;
   readonly #waiting: (() => void)[] = [];
   #round = 0;
 
@@ -157,6 +160,7 @@ class FollowerLoop {
     else if (page.position > this.#position) await this.#passOver(client, page.position);
     if (page.blocked) return void (await this.#sleep(blockedMs));
     if (page.events.length > 0 || page.position > before) return;
+    await this.#replayParked(client);
     this.#round += 1;
     for (const check of this.#waiting.splice(0)) check();
     if (!this.#woken) await this.#sleep(this.options.idleMs ?? 30_000);
@@ -229,8 +233,9 @@ class FollowerLoop {
     const tx = new LazyTransaction(client);
     await tx.query(
       `insert into ledger.parked (name, global_position, reason, tries) values ($1, $2, $3, $4)
-       on conflict (name, global_position) do update set reason = excluded.reason, tries = excluded.tries, at = now()`,
-      [this.options.follower.name, event.globalPosition, error instanceof Error ? error.message : String(error), this.#tries],
+       on conflict (name, global_position) do update
+         set reason = excluded.reason, tries = excluded.tries, at = now(), replay_requested_at = null`,
+      [this.options.follower.name, event.globalPosition, reasonOf(error), this.#tries],
     );
     await tx.query('update ledger.positions set position = $2, updated_at = now() where name = $1', [
       this.options.follower.name,
@@ -238,6 +243,40 @@ class FollowerLoop {
     ]);
     await tx.commit();
     this.#position = event.globalPosition;
+  }
+
+  /** At most once a second, however often it is woken. */
+  async #replayParked(client: pg.PoolClient): Promise<void> {
+    if (performance.now() - this.#lookedForReplays < replayLookMs) return;
+    this.#lookedForReplays = performance.now();
+    const { rows } = await client.query<{ global_position: string }>(
+      'select global_position from ledger.parked where name = $1 and replay_requested_at is not null order by global_position limit 100',
+      [this.options.follower.name],
+    );
+    for (const row of rows) {
+      if (this.#stopped) return;
+      await this.#replayOne(client, Number(row.global_position));
+    }
+  }
+
+  async #replayOne(client: pg.PoolClient, position: number): Promise<void> {
+    const { follower, store } = this.options;
+    const tx = new LazyTransaction(client);
+    try {
+      const { events } = await store.scan({ after: position - 1, limit: 1, categories: follower.categories, upTo: position });
+      for (const event of events) await (follower.replay?.(event, tx) ?? follower.handle([event], tx));
+      await tx.query('delete from ledger.parked where name = $1 and global_position = $2', [follower.name, position]);
+      await tx.commit();
+    } catch (error) {
+      await tx.rollback();
+      if (failureOf(error) === 'retry') throw error;
+      this.#problem('a parked event failed again', error);
+      await client.query(
+        `update ledger.parked set reason = $3, tries = tries + 1, replay_requested_at = null
+         where name = $1 and global_position = $2`,
+        [follower.name, position, reasonOf(error)],
+      );
+    }
   }
 
   #problem(message: string, error: unknown): void {
@@ -259,3 +298,7 @@ class FollowerLoop {
     while (!this.#stopped && performance.now() < until) await this.#sleep(Math.max(1, until - performance.now()));
   }
 }
+
+/** For a person who lists what is parked; NUL, which text in Postgres cannot hold, would park the parking. */
+const reasonOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replaceAll('\u0000', '\u2400').slice(0, 2_000);

@@ -2,12 +2,16 @@ import { loadSigningKey, signCheckpoint } from '@fluidbox/seal';
 import type { ServiceContext } from '@fluidbox/service-kit';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { checkpointsSince, liveRuns, saveCheckpoint } from './adapters/checkpoint-table';
-import { modelVersion } from './adapters/followers';
 import { LogEar } from './adapters/log-ear';
 import { postgresReadTables } from './adapters/read-tables';
+import { dueRebuilds, liveVersion, postgresRebuilds, rebuildFailed } from './adapters/rebuild-table';
+import type { AdminPorts } from './adapters/subscriptions';
 import { checkpointEveryMs, type LifecyclePorts } from './app/lifecycle';
 import type { ProjectPorts } from './app/project-page';
+import { rebuild } from './app/rebuild';
+import { Rebuilds } from './app/rebuilds';
 import type { RepublishPorts } from './app/republish-gaps';
+import { RunPictures } from './app/run-pictures';
 import { type CheckpointPorts, signDueCheckpoints } from './app/sign-checkpoint';
 import type { Config } from './config';
 import { LiveRuns } from './domain/live-runs';
@@ -15,7 +19,9 @@ import { LiveRuns } from './domain/live-runs';
 export const PORTS = Symbol('Ports');
 
 export interface Ports {
-  readonly project: ProjectPorts;
+  readonly project: ProjectPorts & Pick<ServiceContext, 'store'>;
+  readonly rebuilds: Rebuilds;
+  readonly admin: AdminPorts;
   readonly checkpoints: CheckpointPorts;
   readonly republish: RepublishPorts;
   readonly lifecycle: LifecyclePorts;
@@ -29,7 +35,7 @@ const graceMs = 2_000;
 class ProjectorModule {}
 
 export function projectorModule(context: ServiceContext, config: Config): DynamicModule {
-  const { bus, clock, ledger, log, sql, store } = context;
+  const { bus, clock, log, sql, store } = context;
   const key = loadSigningKey(config.ledgerKeyFile);
   const now = (): number => clock.now().getTime();
   const ear = new LogEar();
@@ -42,8 +48,25 @@ export function projectorModule(context: ServiceContext, config: Config): Dynami
     witness: ({ org, id, seq, hash, jws }) => bus.publishWitness(org, id, { seq, hash, jws }),
     live: new LiveRuns(checkpointEveryMs),
   };
+  const rebuilds = new Rebuilds({
+    due: () => dueRebuilds(sql),
+    rebuild: (name, stopped) => rebuild({ store, tables: postgresReadTables, rebuilds: postgresRebuilds(sql) }, name, stopped),
+    onFailure: async (name, error, givenUp) => {
+      log.error(
+        { err: error, model: name },
+        givenUp ? 'a read model cannot be filled; the live one stays' : 'filling a read model failed; it is tried again',
+      );
+      if (!givenUp) return;
+      const problem = error instanceof Error ? error.message : String(error);
+      await rebuildFailed(sql, name, problem).catch((cause: unknown) =>
+        log.error({ err: cause, model: name }, 'the problem was not written down'),
+      );
+    },
+  });
   const ports: Ports = {
-    project: { ledger, tables: postgresReadTables(modelVersion) },
+    project: { store, pictures: new RunPictures(store), tables: postgresReadTables },
+    rebuilds,
+    admin: { sql, startRebuild: (name) => rebuilds.start(name) },
     checkpoints,
     republish: {
       store,
@@ -62,7 +85,7 @@ export function projectorModule(context: ServiceContext, config: Config): Dynami
     lifecycle: {
       now,
       recoverLiveRuns: async () => {
-        for (const run of await liveRuns(sql, modelVersion)) checkpoints.live.moved(run.id, run.org, run.signedAt);
+        for (const run of await liveRuns(sql, await liveVersion(sql, 'runs'))) checkpoints.live.moved(run.id, run.org, run.signedAt);
       },
       signDue: () =>
         signDueCheckpoints(checkpoints, sql, (run, error) =>

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MemoryHub } from '@fluidbox/bus';
-import { type LogMessage, type ServiceName, SessionView, type StreamRef } from '@fluidbox/contracts';
+import { type LogMessage, readModelNames, type ServiceName, SessionView, type StreamRef } from '@fluidbox/contracts';
 import {
-  createLedger,
   createPostgresStore,
   type EventStore,
   type LogFollower,
@@ -11,17 +10,24 @@ import {
   testServiceUrl,
   verifyChain,
 } from '@fluidbox/event-store';
-import { generateSigningKey, grantedKeyring, signCheckpoint as signWith, verifyCheckpoint } from '@fluidbox/seal';
-import { startTestPostgres, type TestPostgres } from '@fluidbox/testing';
+import { generateSigningKey, signCheckpoint as signWith, verifyCheckpoint } from '@fluidbox/seal';
+import { sqlOf } from '@fluidbox/service-kit';
+import { startTestPostgres, type TestPostgres, until } from '@fluidbox/testing';
 import fc from 'fast-check';
 import pg from 'pg';
 import { checkpointsSince, liveRuns, saveCheckpoint } from './adapters/checkpoint-table';
-import { checkpointFollower, modelVersion, readModelFollower, republishFollower } from './adapters/followers';
+import { checkpointFollower, readModelFollower, republishFollower } from './adapters/followers';
 import { LogEar } from './adapters/log-ear';
+import { askForReplay, parkedEvents } from './adapters/parked-table';
 import { postgresReadTables } from './adapters/read-tables';
+import { askForRebuild, dueRebuilds, readModels as listReadModels, postgresRebuilds, rebuildFailed } from './adapters/rebuild-table';
 import { projectPage } from './app/project-page';
+import { rebuild } from './app/rebuild';
+import { Rebuilds } from './app/rebuilds';
+import { RunPictures } from './app/run-pictures';
 import { type CheckpointPorts, signDueCheckpoints } from './app/sign-checkpoint';
 import { LiveRuns } from './domain/live-runs';
+import { liveFollowerName } from './domain/read-models';
 import { inPages, newRun, sampleSteps, servicesOn, testClock } from './testing/sample-run';
 
 describe('projector on a real ledger', () => {
@@ -60,7 +66,6 @@ describe('projector on a real ledger', () => {
     await postgres.stop();
   });
 
-  const ledger = () => createLedger({ store, keyring: grantedKeyring('projector'), clock, ids: { uuid: () => '' }, service: 'projector' });
   const follow = (follower: LogFollower): RunningFollower => {
     const started = startFollower({
       pool,
@@ -75,7 +80,8 @@ describe('projector on a real ledger', () => {
     running.push(started);
     return started;
   };
-  const readModels = (): RunningFollower => follow(readModelFollower({ ledger: ledger(), tables: postgresReadTables(modelVersion) }));
+  const readModelPorts = () => ({ store, pictures: new RunPictures(store), tables: postgresReadTables });
+  const readModels = (): RunningFollower => follow(readModelFollower(readModelPorts()));
   const live = async (run: StreamRef, steps = 12): Promise<void> => {
     for (const step of sampleSteps(run.id).slice(0, steps)) await services.write(run, step);
   };
@@ -125,6 +131,21 @@ describe('projector on a real ledger', () => {
     ]);
   });
 
+  it('counts the decisions of the gate by tool, verdict, source and rule', async () => {
+    const run = newRun('counted');
+    await live(run);
+    await readModels().caughtUp();
+    const { rows } = await reader.query(
+      "select agent, policy, policy_version, tool, verdict, source, rule, calls::int from read.gate where org_id = 'counted' order by verdict, source",
+    );
+    const call = { agent: 'fixer', policy: 'default', policy_version: 2, tool: 'Bash', rule: '', calls: 1 };
+    expect(rows).toEqual([
+      { ...call, verdict: 'allow', source: 'approval' },
+      { ...call, verdict: 'allow', source: 'policy' },
+      { ...call, verdict: 'ask', source: 'policy' },
+    ]);
+  });
+
   it('gives the same rows however the log is cut into pages, and whatever is repeated after a page that did not commit', async () => {
     const runs = [newRun('cut'), newRun('cut')];
     const [first, second] = runs.map((run) => sampleSteps(run.id));
@@ -137,7 +158,7 @@ describe('projector on a real ledger', () => {
     const all = await store.readAll({ after: 0, limit: 1_000, categories: ['run'] });
     const events = all.filter((event) => event.org === 'cut');
     const rowsOf = async (version: number) => {
-      const tables = ['run_rows', 'approval_rows', 'artifact_rows', 'cost_rows'];
+      const tables = ['run_rows', 'approval_rows', 'artifact_rows', 'cost_rows', 'gate_rows'];
       const columns = await Promise.all(
         tables.map(
           async (table) =>
@@ -152,7 +173,8 @@ describe('projector on a real ledger', () => {
       return columns.map((rows) => rows.map(({ row }) => row));
     };
     const project = async (version: number, cuts: readonly number[], failing: ReadonlySet<number>): Promise<unknown> => {
-      const ports = { ledger: ledger(), tables: postgresReadTables(version) };
+      const ports = readModelPorts();
+      const models = new Map(readModelNames.map((name) => [name, version] as const));
       for (const [index, page] of inPages(events, cuts).entries()) {
         const client = await pool.connect();
         const tx = {
@@ -163,7 +185,7 @@ describe('projector on a real ledger', () => {
         };
         for (const end of failing.has(index) ? ['rollback', 'commit'] : ['commit']) {
           await client.query('begin');
-          await projectPage(ports, page, tx);
+          await projectPage(ports, models, page, tx);
           await client.query(end);
         }
         client.release();
@@ -235,10 +257,10 @@ describe('projector on a real ledger', () => {
     expect(await signed()).toEqual([7]);
     for (const step of sampleSteps(run.id).slice(4, 6)) await services.write(run, step);
     await Promise.all([follower.caughtUp(), models.caughtUp()]);
-    expect((await liveRuns(sql, modelVersion)).map(({ id }) => id)).toContain(run.id);
+    expect((await liveRuns(sql, 1)).map(({ id }) => id)).toContain(run.id);
     clock.pass(300_000);
     expect(await signed()).toEqual([7, 10]);
-    expect((await liveRuns(sql, modelVersion)).map(({ id }) => id)).not.toContain(run.id);
+    expect((await liveRuns(sql, 1)).map(({ id }) => id)).not.toContain(run.id);
   });
 
   it('publishes again what a crashed appender had committed and never told, and nothing else', async () => {
@@ -278,5 +300,180 @@ describe('projector on a real ledger', () => {
     await delay(1);
     await follower.caughtUp();
     expect(published).toHaveLength(1);
+  });
+
+  describe('rebuild', () => {
+    const rebuilds = () => postgresRebuilds(sqlOf(pool));
+    const ports = (tables = postgresReadTables) => ({ store, tables, rebuilds: rebuilds() });
+    const never = () => false;
+    const rowTables = { runs: 'run_rows', approvals: 'approval_rows', artifacts: 'artifact_rows', costs: 'cost_rows', gate: 'gate_rows' };
+    const rowsOf = async (name: keyof typeof rowTables) =>
+      (
+        await reader.query(
+          `select to_jsonb(t) - 'version' as row from read.${rowTables[name]} t join read.models m on m.name = $1 and t.version = m.live order by 1`,
+          [name],
+        )
+      ).rows;
+    const versionsOf = async (name: keyof typeof rowTables): Promise<number[]> =>
+      (
+        await reader.query<{ version: number }>(`select distinct version from read.${rowTables[name]} where version < 100 order by 1`)
+      ).rows.map((row) => row.version);
+    const versionOf = async (name: string): Promise<number> =>
+      (await listReadModels(sql)).find((model) => model.name === name)?.version ?? 0;
+
+    it('[READ-1] fills each model anew beside the live one, to the same rows, and leaves no old ones', async () => {
+      await live(newRun('again'));
+      const follower = readModels();
+      await follower.caughtUp();
+      // Rows that an old revision left without what the new one adds are not compared with it.
+      await reader.query("update read.artifact_rows set invoked_by = 'old' where org_id = 'again'");
+      for (const name of readModelNames) {
+        const [before, version] = [await rowsOf(name), await versionOf(name)];
+        await askForRebuild(sql, name);
+        await rebuild(ports(), name, never);
+        expect(await versionOf(name)).toBe(version + 1);
+        expect(await versionsOf(name)).toEqual([version + 1]);
+        const expected = name === 'artifacts' ? before.map(({ row }) => ({ row: { ...row, invoked_by: 'ada' } })) : before;
+        expect(await rowsOf(name)).toEqual(expected);
+        expect(before.length).toBeGreaterThan(0);
+      }
+    });
+
+    it('[READ-1] goes on from its last page after a crash, while live events flow, and loses and doubles none', async () => {
+      const follower = readModels();
+      const writing = (async () => {
+        for (let i = 0; i < 15; i += 1) await live(newRun('flowing'));
+      })();
+      await askForRebuild(sql, 'costs');
+      let crashes = 0;
+      const crashing = {
+        ...postgresReadTables,
+        async addCosts(...args: Parameters<typeof postgresReadTables.addCosts>) {
+          await postgresReadTables.addCosts(...args);
+          crashes += 1;
+          if (crashes < 4) throw new Error('crashed in the middle of a page');
+        },
+      };
+      const failures: string[] = [];
+      const process = new Rebuilds({
+        due: () => dueRebuilds(sql),
+        rebuild: (name, stopped) => rebuild(ports(crashing), name, stopped),
+        onFailure: async (name) => void failures.push(name),
+        retryDelayMs: () => 5,
+      });
+      await process.resume();
+      await writing;
+      await process.idle();
+      await follower.caughtUp();
+      expect(failures.filter((name) => name === 'costs')).toHaveLength(3);
+      const { rows } = await reader.query(
+        "select model_requests::int as n, cost_micro_usd::int as cost from read.costs where org_id = 'flowing'",
+      );
+      expect(rows).toEqual([{ n: 15, cost: 15 * 333 }]);
+      const before = await rowsOf('costs');
+      await askForRebuild(sql, 'costs');
+      await rebuild(ports(), 'costs', never);
+      expect(await rowsOf('costs')).toEqual(before);
+      await process.stop();
+    });
+
+    it('keeps the live version and says why when the rows cannot be written; asked for again it ends well', async () => {
+      const version = await versionOf('gate');
+      await readModels().caughtUp();
+      let broken = true;
+      const failing = {
+        ...postgresReadTables,
+        async addDecisions(...args: Parameters<typeof postgresReadTables.addDecisions>) {
+          if (broken) throw new Error('no room');
+          return postgresReadTables.addDecisions(...args);
+        },
+      };
+      const process = new Rebuilds({
+        due: () => dueRebuilds(sql),
+        rebuild: (name, stopped) => rebuild(ports(failing), name, stopped),
+        onFailure: async (name, error, givenUp) => {
+          if (givenUp) await rebuildFailed(sql, name, String(error));
+        },
+        retryDelayMs: () => 1,
+      });
+      await askForRebuild(sql, 'gate');
+      process.start('gate');
+      await process.idle();
+      const stands = async () => (await listReadModels(sql)).find((model) => model.name === 'gate');
+      expect(await stands()).toMatchObject({ version, rebuilding: { version: version + 1, problem: 'Error: no room' } });
+      broken = false;
+      await askForRebuild(sql, 'gate');
+      expect(await stands()).toMatchObject({ rebuilding: { problem: null } });
+      process.start('gate');
+      await process.idle();
+      expect(await stands()).toMatchObject({ version: version + 1, rebuilding: null });
+      await process.stop();
+    });
+
+    it('is due for a model that an older revision of the code filled', async () => {
+      await reader.query("update read.models set revision = 0 where name = 'runs'");
+      expect(await dueRebuilds(sql)).toEqual(['runs']);
+      await rebuild(ports(), 'runs', never);
+      expect(await dueRebuilds(sql)).toEqual([]);
+    });
+
+    it('projects a parked event that is asked for again as if it had never failed, and once only', async () => {
+      const models = readModels();
+      await models.caughtUp();
+      await models.stop();
+      const run = newRun('mended');
+      await live(run);
+      let broken = true;
+      const tables = {
+        ...postgresReadTables,
+        async saveApprovals(...args: Parameters<typeof postgresReadTables.saveApprovals>) {
+          if (broken && args[2].some((row) => row.org === 'mended' && row.view.status === 'pending')) throw new Error('refused');
+          return postgresReadTables.saveApprovals(...args);
+        },
+        async addDecisions(...args: Parameters<typeof postgresReadTables.addDecisions>) {
+          if (broken && args[2].some((delta) => delta.org === 'mended' && delta.verdict === 'ask')) throw new Error('refused');
+          return postgresReadTables.addDecisions(...args);
+        },
+      };
+      const start = () => {
+        const started = startFollower({
+          pool,
+          store,
+          follower: readModelFollower({ ...readModelPorts(), tables }),
+          retryDelayMs: () => 1,
+          triesMax: 2,
+          idleMs: 20,
+          onProblem: () => undefined,
+        });
+        running.push(started);
+        return started;
+      };
+      await start().caughtUp();
+      const [parked] = await parkedEvents(sql);
+      expect(parked).toMatchObject({ follower: liveFollowerName, reason: 'refused', tries: 2, replay_requested_at: null });
+      const seen = async () => ({
+        approvals: (await reader.query("select status from read.approvals where org_id = 'mended'")).rows,
+        asked: (await reader.query("select calls::int as n from read.gate where org_id = 'mended' and verdict = 'ask'")).rows,
+      });
+      expect(await seen()).toEqual({ approvals: [], asked: [] });
+      broken = false;
+      // Filled anew, the sums have the event already.
+      await askForRebuild(sql, 'gate');
+      await rebuild(ports(), 'gate', never);
+      await expect(askForReplay(sql, liveFollowerName, 1)).rejects.toMatchObject({ code: 'not_found' });
+      await askForReplay(sql, liveFollowerName, parked?.position ?? 0);
+      await until(async () => (await parkedEvents(sql)).length === 0);
+      expect(await seen()).toEqual({ approvals: [{ status: 'approved' }], asked: [{ n: 1 }] });
+    });
+
+    it('adds no event twice that is handed over again', async () => {
+      const run = newRun('twice');
+      await live(run);
+      await readModels().caughtUp();
+      const events = await store.read(run);
+      const follower = readModelFollower(readModelPorts());
+      await sqlOf(pool).transaction((tx) => follower.handle(events, tx));
+      expect((await reader.query("select model_requests::int as n from read.costs where org_id = 'twice'")).rows).toEqual([{ n: 1 }]);
+    });
   });
 });

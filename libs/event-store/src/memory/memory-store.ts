@@ -138,6 +138,22 @@ export function createMemoryStore(): EventStore {
         hash: event.hash.toString('hex'),
         body: event.body,
       })),
+    readSealed: async (stream, options) => {
+      let bytes = 0;
+      return recordedAfter(stream, options?.after ?? 0, options?.limit)
+        .filter((event, index) => {
+          bytes += event.body.length + (event.content.rest?.length ?? 0) + (event.content.projection?.length ?? 0);
+          return index === 0 || bytes <= (options?.bytesMax ?? 8 * 1024 * 1024);
+        })
+        .map((event) => ({ ...event.recorded, hash: event.hash.toString('hex'), body: event.body, sealed: event.content }));
+    },
+    heads: async (org, names) =>
+      new Map(
+        names.flatMap((name) => {
+          const found = streams.get(name);
+          return found?.org === org ? [[name, found.events.length] as const] : [];
+        }),
+      ),
     readContent: async (stream, seqs, keyClass) => {
       const found = new Map<number, Buffer>();
       for (const seq of seqs) {
@@ -152,8 +168,8 @@ export function createMemoryStore(): EventStore {
         .filter((event) => categories.includes(event.category))
         .slice(0, limit)
         .map((event) => event.recorded),
-    scan: async ({ after, limit, categories, types }) => {
-      const page = all.slice(after, after + limit);
+    scan: async ({ after, limit, categories, types, upTo }) => {
+      const page = all.slice(after, Math.min(after + limit, upTo ?? Number.POSITIVE_INFINITY));
       return {
         events: page
           .filter((event) => categories.includes(event.category) && types?.includes(event.recorded.type) !== false)

@@ -26,16 +26,20 @@ export class GlobalOrder {
         options.limit - events.length,
         options.categories,
         options.types ?? null,
+        options.upTo ?? null,
       ]);
       let hole = false;
       for (const row of rows) {
         const at = Number(row.global_position);
-        hole = at !== position + 1 && !this.#isDead(position, row);
+        hole = options.upTo === undefined && at !== position + 1 && !this.#isDead(position, row);
         if (hole) break;
         position = at;
         if (row.body !== null) events.push(recordedOf(Number(row.seq), at, JSON.parse(row.body.toString('utf8')) as LedgerBody));
       }
-      if (!hole) return { events, position, blocked: false };
+      if (!hole) {
+        const whole = options.upTo !== undefined && rows.length < options.limit;
+        return { events, position: whole ? Math.max(position, options.upTo) : position, blocked: false };
+      }
       if (this.#holes.has(position)) return { events, position, blocked: true };
       const { rows: ids } = await client.query<{ id: string }>('select pg_current_xact_id()::text as id');
       if (this.#holes.size >= holesMax) this.#holes.clear();
@@ -54,6 +58,8 @@ export interface PageOptions {
   readonly limit: number;
   readonly categories: readonly StreamCategory[];
   readonly types?: readonly string[];
+  /** Passed by a reader of this order, which has waited for every hole below: none of them can be filled any more. */
+  readonly upTo?: number;
 }
 export interface Page {
   readonly events: readonly RecordedEvent[];
@@ -71,6 +77,6 @@ const pageText = `
   select e.global_position, e.seq, case when e.category = any ($3) and ($4::text[] is null or e.type = any ($4)) then e.body end as body,
     pg_snapshot_xmin(pg_current_snapshot())::text as xmin
   from ledger.events e
-  where e.global_position > $1
+  where e.global_position > $1 and ($5::bigint is null or e.global_position <= $5)
   order by e.global_position
   limit $2`;

@@ -62,6 +62,8 @@ export function createPostgresStore(options: PostgresStoreOptions): EventStore {
     appendLocked: (stream, after, build) => lockedAppend({ pool: lockedPool, reader, publish, retryMs }, stream, after, build),
     read: (stream, page) => reader.read(stream, page?.after ?? 0, page?.limit ?? pageMax),
     readWithHashes: (stream, page) => reader.readWithHashes(stream, page?.after ?? 0, page?.limit ?? pageMax),
+    readSealed: (stream, page) => reader.readSealed(stream, page?.after ?? 0, page?.limit ?? pageMax, page?.bytesMax),
+    heads: (org, streams) => reader.heads(org, streams),
     readContent: (stream, seqs, keyClass) => reader.readContent(stream, seqs, keyClass),
     readAll: async ({ after, limit, categories }) => {
       // Pages may hold nothing of these categories: go on until there is something or the end.

@@ -1,7 +1,7 @@
 import { type LedgerBody, Problem, type RecordedEvent, type StreamRef, streamNameOf } from '@fluidbox/contracts';
 import type { ContentClass, WrappedRunKeys } from '@fluidbox/seal';
 import type pg from 'pg';
-import type { AppendGroup, AppendResult } from '../api';
+import type { AppendGroup, AppendResult, SealedEvent } from '../api';
 import { documentDigest } from '../domain/document-digest';
 import { recordedOf } from '../domain/recorded';
 import { storedResult } from '../domain/stored-result';
@@ -9,6 +9,7 @@ import type { UnitOutcome } from './batch';
 
 export const pageMax = 1_000;
 const missedMax = 50_000;
+const sealedBytesMax = 8 * 1024 * 1024;
 
 interface EventRow {
   readonly seq: string;
@@ -47,6 +48,32 @@ export class Reader {
     const { rows } =
       within === undefined ? await this.runAs(stream.org, (client) => client.query<EventRow>(query)) : await within.query<EventRow>(query);
     return rows;
+  }
+
+  async readSealed(stream: StreamRef, after: number, limit: number, bytesMax = sealedBytesMax): Promise<SealedEvent[]> {
+    const { rows } = await this.runAs(stream.org, (client) =>
+      client.query<EventRow & { rest: Buffer | null; projection: Buffer | null }>({
+        name: 'ledger-read-sealed',
+        text: readSealedText,
+        values: [streamNameOf(stream), stream.org, after, Math.min(limit, pageMax), bytesMax],
+      }),
+    );
+    return rows.map((row) => ({
+      ...recordedRow(row),
+      hash: row.hash.toString('hex'),
+      body: row.body.toString('utf8'),
+      sealed: { ...(row.rest === null ? {} : { rest: row.rest }), ...(row.projection === null ? {} : { projection: row.projection }) },
+    }));
+  }
+
+  async heads(org: string, streams: readonly string[]): Promise<Map<string, number>> {
+    const { rows } = await this.runAs(org, (client) =>
+      client.query<{ stream: string; seq: string }>('select stream, seq from ledger.stream_heads where org_id = $1 and stream = any ($2)', [
+        org,
+        streams,
+      ]),
+    );
+    return new Map(rows.map((row) => [row.stream, Number(row.seq)]));
   }
 
   async readContent(stream: StreamRef, seqs: readonly number[], keyClass: ContentClass): Promise<Map<number, Buffer>> {
@@ -147,3 +174,15 @@ export class Reader {
     return missed;
   }
 }
+
+/** Sizes come from the rows' headers: what is over the limit is never fetched. */
+const readSealedText = `
+  select seq, global_position, body, hash, rest, projection from (
+    select e.seq, e.global_position, e.body, e.hash, r.sealed as rest, p.sealed as projection,
+      sum(octet_length(e.body) + coalesce(octet_length(r.sealed), 0) + coalesce(octet_length(p.sealed), 0)) over (order by e.seq) as total
+    from (select * from ledger.events where stream = $1 and org_id = $2 and seq > $3 order by seq limit $4) e
+    left join ledger.content r on r.stream = e.stream and r.seq = e.seq and r.class = 'rest' and r.org_id = e.org_id
+    left join ledger.content p on p.stream = e.stream and p.seq = e.seq and p.class = 'projection' and p.org_id = e.org_id
+  ) sized
+  where total <= $5 or seq = $3 + 1
+  order by seq`;

@@ -1,16 +1,26 @@
 import { type RecordedEvent, type TimelineEvent, terminalStatuses } from '@fluidbox/contracts';
-import type { Clock, LogFollower } from '@fluidbox/event-store';
-import { type ProjectPorts, projectPage } from '../app/project-page';
+import type { Clock, EventStore, LogFollower } from '@fluidbox/event-store';
+import { type ProjectPorts, projectPage, projectParked } from '../app/project-page';
 import { type RepublishPorts, republishGaps } from '../app/republish-gaps';
 import { type CheckpointPorts, signCheckpoint } from '../app/sign-checkpoint';
+import { liveFollowerName } from '../domain/read-models';
+import { liveVersions, versionsWithout } from './rebuild-table';
 
-/** Of the rows this version writes. A change of the rows is a new number, filled beside the live one. */
-export const modelVersion = 1;
-
-export const readModelFollower = (ports: ProjectPorts): LogFollower => ({
-  name: `projector.read-models.${modelVersion}`,
+/** Rows of the live versions and the position, in one transaction. */
+export const readModelFollower = (ports: ProjectPorts & { readonly store: Pick<EventStore, 'read'> }): LogFollower => ({
+  name: liveFollowerName,
   categories: ['run'],
-  handle: (events, tx) => projectPage(ports, events, tx),
+  async handle(events, tx) {
+    const models = await liveVersions(tx);
+    // Sums are added: what stands before the position is in them, whoever hands it over again.
+    const { rows } = await tx.query<{ position: string }>('select position from ledger.positions where name = $1 for update', [
+      liveFollowerName,
+    ]);
+    const position = Number(rows[0]?.position ?? 0);
+    const fresh = events.filter((event) => event.globalPosition > position);
+    if (fresh.length > 0) await projectPage(ports, models, fresh, tx);
+  },
+  replay: async (event, tx) => projectParked(ports, await versionsWithout(tx, liveFollowerName, event.globalPosition), event, tx),
 });
 
 const endsRun = (recorded: RecordedEvent): boolean => {

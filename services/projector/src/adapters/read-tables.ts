@@ -1,9 +1,9 @@
 import { ApprovalView } from '@fluidbox/contracts';
 import type { ReadTables } from '../app/project-page';
 
-/** Arrays of one column each: one statement per table and page. `version` is the version of the model that these rows belong to. */
-export const postgresReadTables = (version: number): ReadTables => ({
-  async saveRuns(tx, rows) {
+/** Arrays of one column each: one statement per table and page. `version`: of the model, that these rows belong to. */
+export const postgresReadTables: ReadTables = {
+  async saveRuns(tx, version, rows) {
     if (rows.length === 0) return;
     await tx.query(
       `insert into read.run_rows as r (version, run_id, org_id, invoked_by, agent, status, last_seq, summary_seq, created_at, view)
@@ -26,7 +26,7 @@ export const postgresReadTables = (version: number): ReadTables => ({
     );
   },
 
-  async loadApprovals(tx, ids) {
+  async loadApprovals(tx, version, ids) {
     const { rows } = await tx.query<{ approval_id: string; view: unknown }>(
       'select approval_id, view from read.approval_rows where version = $1 and approval_id = any ($2) for update',
       [version, ids],
@@ -34,7 +34,7 @@ export const postgresReadTables = (version: number): ReadTables => ({
     return new Map(rows.map((row) => [row.approval_id, ApprovalView.parse(row.view)]));
   },
 
-  async saveApprovals(tx, rows) {
+  async saveApprovals(tx, version, rows) {
     if (rows.length === 0) return;
     await tx.query(
       `insert into read.approval_rows (version, approval_id, run_id, org_id, tool_call_id, status, requested_at, expires_at, view)
@@ -54,11 +54,11 @@ export const postgresReadTables = (version: number): ReadTables => ({
     );
   },
 
-  async saveArtifacts(tx, rows) {
+  async saveArtifacts(tx, version, rows) {
     if (rows.length === 0) return;
     await tx.query(
-      `insert into read.artifact_rows (version, id, run_id, org_id, kind, name, content_type, bytes, sha256, truncated, created_at)
-       select $1, u.* from unnest($2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::boolean[], $11::timestamptz[]) as u
+      `insert into read.artifact_rows (version, id, run_id, org_id, kind, name, content_type, bytes, sha256, truncated, created_at, invoked_by)
+       select $1, u.* from unnest($2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::boolean[], $11::timestamptz[], $12::text[]) as u
        on conflict (version, id) do nothing`,
       [
         version,
@@ -72,11 +72,12 @@ export const postgresReadTables = (version: number): ReadTables => ({
         rows.map((row) => row.sha256),
         rows.map((row) => row.truncated),
         rows.map((row) => row.created_at),
+        rows.map((row) => row.invokedBy),
       ],
     );
   },
 
-  async addCosts(tx, deltas) {
+  async addCosts(tx, version, deltas) {
     if (deltas.length === 0) return;
     await tx.query(
       `insert into read.cost_rows as c
@@ -101,4 +102,26 @@ export const postgresReadTables = (version: number): ReadTables => ({
       ],
     );
   },
-});
+
+  async addDecisions(tx, version, deltas) {
+    if (deltas.length === 0) return;
+    await tx.query(
+      `insert into read.gate_rows as g (version, org_id, day, agent, policy, policy_version, tool, verdict, source, rule, calls)
+       select $1, u.* from unnest($2::text[], $3::date[], $4::text[], $5::text[], $6::int[], $7::text[], $8::text[], $9::text[], $10::text[], $11::bigint[]) as u
+       on conflict (version, org_id, day, agent, policy, policy_version, tool, verdict, source, rule) do update set calls = g.calls + excluded.calls`,
+      [
+        version,
+        deltas.map((delta) => delta.org),
+        deltas.map((delta) => delta.day),
+        deltas.map((delta) => delta.agent),
+        deltas.map((delta) => delta.policy),
+        deltas.map((delta) => delta.policyVersion),
+        deltas.map((delta) => delta.tool),
+        deltas.map((delta) => delta.verdict),
+        deltas.map((delta) => delta.source),
+        deltas.map((delta) => delta.rule),
+        deltas.map((delta) => delta.calls),
+      ],
+    );
+  },
+};
