@@ -16,10 +16,17 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Variables of `libs/contracts/src/deployment.ts` by the service that may see them; a test compares both. */
 export const variablesOf: Readonly<Record<ServiceName, readonly EnvironmentVariable[]>> = {
-  gateway: ['FLUIDBOX_KEK_FILE', 'FLUIDBOX_ADMIN_TOKEN_FILE', 'FLUIDBOX_PUBLIC_PORT', 'FLUIDBOX_BIND_ADDRESS', 'FLUIDBOX_BLOBS_DIR'],
+  gateway: [
+    'FLUIDBOX_KEK_FILE',
+    'FLUIDBOX_ADMIN_TOKEN_FILE',
+    'FLUIDBOX_LEDGER_PUBLIC_KEYS_FILE',
+    'FLUIDBOX_PUBLIC_PORT',
+    'FLUIDBOX_BIND_ADDRESS',
+    'FLUIDBOX_BLOBS_DIR',
+  ],
   'runner-gateway': ['FLUIDBOX_TOKEN_PUBLIC_KEYS_FILE', 'FLUIDBOX_CONTROL_PORT', 'FLUIDBOX_BIND_ADDRESS', 'FLUIDBOX_BLOBS_DIR'],
   'run-specs': ['FLUIDBOX_KEK_FILE', 'FLUIDBOX_IMAGES_DIR', 'FLUIDBOX_PRICE_TABLE_FILE', 'FLUIDBOX_LOCAL_SOURCES'],
-  runs: ['FLUIDBOX_KEK_FILE', 'FLUIDBOX_TOKEN_KEY_FILE', 'FLUIDBOX_HEARTBEAT_SILENCE_SECS'],
+  runs: ['FLUIDBOX_KEK_FILE', 'FLUIDBOX_TOKEN_KEY_FILE', 'FLUIDBOX_HEARTBEAT_SILENCE_SECS', 'FLUIDBOX_BLOBS_DIR'],
   gate: ['FLUIDBOX_KEK_FILE'],
   approvals: ['FLUIDBOX_KEK_FILE'],
   'llm-facade': [
@@ -89,6 +96,7 @@ function allValues(facts: DeploymentFacts): Environment {
     FLUIDBOX_TOKEN_KEY_FILE: secrets.tokenKey,
     FLUIDBOX_TOKEN_PUBLIC_KEYS_FILE: secrets.tokenPublicKeys,
     FLUIDBOX_LEDGER_KEY_FILE: secrets.ledgerKey,
+    FLUIDBOX_LEDGER_PUBLIC_KEYS_FILE: secrets.ledgerPublicKeys,
     FLUIDBOX_ADMIN_TOKEN_FILE: secrets.adminToken,
     FLUIDBOX_PUBLIC_PORT: String(ports.public),
     FLUIDBOX_CONTROL_PORT: String(ports.control),

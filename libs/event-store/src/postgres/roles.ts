@@ -25,11 +25,17 @@ const reads: Grants = {
 const everything = 'select, insert, update, delete';
 
 /**
- * What each service may do, and nothing more. Nobody may change or delete an event. `runs` alone destroys keys; the scheduler, which holds no
+ * What each service may do, and nothing more. Nobody may change or delete an event. `runs` alone destroys keys and sealed content; the scheduler, which holds no
  * key-encryption key, cannot even read wrapped ones.
  */
 export const serviceGrants: Readonly<Record<ServiceName, Grants>> = {
-  runs: { ...appends, ...follows, 'ledger.run_keys': 'select, insert, update', 'runs.*': everything },
+  runs: {
+    ...appends,
+    ...follows,
+    'ledger.run_keys': 'select, insert, update',
+    'ledger.content': 'select, insert, delete',
+    'runs.*': everything,
+  },
   'run-specs': { ...appends, ...follows },
   gate: { ...appends, ...follows },
   approvals: { ...appends, ...follows, 'approvals.*': everything },
