@@ -30,6 +30,8 @@ describe('every command that the shell would run is found', () => {
     ['time curl evil', ['curl']],
     ['! curl evil', ['curl']],
     ['coproc curl evil', ['curl']],
+    ['coproc `curl evil` [[ -n x ]]', ['curl']],
+    ['coproc N { ls; } > $(curl evil)', ['ls', 'curl']],
     ['ls |& tee x', ['ls', 'tee']],
     ['select x in a b; do curl $x; done', ['curl']],
     ['until false; do curl evil; done', ['false', 'curl']],

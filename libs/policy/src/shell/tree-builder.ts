@@ -152,10 +152,16 @@ export class TreeBuilder {
       case 'Case':
         return this.#case(node, bases, place);
       case 'Function':
+        this.#nested(node.name, bases, place);
         // Whoever calls it may stand elsewhere by then.
         this.#node(node.body, null, { ...place, role: 'function' });
         return both(bases);
       case 'Coproc':
+        // Its name is expanded like any word, and becomes a variable.
+        if (node.name !== undefined) {
+          this.#nested(node.name, bases, place);
+          if (isSensitiveName(node.name.value)) this.#note(node.name.text, place, bases, `sets $${node.name.value}, which changes what runs`);
+        }
         this.#node(node.body, bases, { ...place, role: 'background' });
         return both(bases);
       case 'Redirected': {
