@@ -15,6 +15,7 @@ export interface SecretFiles {
   readonly ledgerPublicKeys: string;
   readonly adminToken: string;
   readonly anthropicKey: string;
+  readonly openaiKey: string;
   service(name: ServiceName): string;
 }
 
@@ -29,6 +30,7 @@ export function secretFiles(dir: string): SecretFiles {
     ledgerPublicKeys: at('ledger-public-keys.json'),
     adminToken: at('admin-token'),
     anthropicKey: at('anthropic-key'),
+    openaiKey: at('openai-key'),
     service: (name) => at(`${name}.json`),
   };
 }
@@ -75,11 +77,23 @@ export function looseSecrets(dir: string): string[] {
   return fs.readdirSync(dir).filter((name) => (fs.statSync(path.join(dir, name)).mode & 0o077) !== 0);
 }
 
-/** The upstream key exists only as long as the environment gives it. */
-export function keepProviderKey(files: SecretFiles, key: string | undefined): boolean {
-  if (key === undefined || key === '') fs.rmSync(files.anthropicKey, { force: true });
-  else writeFileAtomically(files.anthropicKey, key);
-  return key !== undefined && key !== '';
+/** Which model providers this deployment has a key of. */
+export interface ProviderKeys {
+  readonly anthropic: boolean;
+  readonly openai: boolean;
+}
+
+/** A provider's key exists only as long as the environment gives it. */
+export function keepProviderKeys(files: SecretFiles, environment: Readonly<Record<string, string | undefined>>): ProviderKeys {
+  const keep = (file: string, key: string | undefined): boolean => {
+    if (key === undefined || key === '') fs.rmSync(file, { force: true });
+    else writeFileAtomically(file, key);
+    return key !== undefined && key !== '';
+  };
+  return {
+    anthropic: keep(files.anthropicKey, environment.ANTHROPIC_API_KEY),
+    openai: keep(files.openaiKey, environment.OPENAI_API_KEY),
+  };
 }
 
 export interface ServicePasswords {

@@ -10,8 +10,15 @@ const facts: DeploymentFacts = {
   secrets: secretFiles(layout.secrets),
   ports: { public: 1, control: 2, llm: 3, nats: 4, postgres: 5 },
   deploymentId: 'd',
-  hasProviderKey: true,
-  caller: { PATH: '/usr/bin', ANTHROPIC_API_KEY: 'sk-secret', HTTPS_PROXY: 'http://proxy', FLUIDBOX_LOCAL_SOURCES: '/src', UNRELATED: 'x' },
+  providerKeys: { anthropic: true, openai: true },
+  caller: {
+    PATH: '/usr/bin',
+    ANTHROPIC_API_KEY: 'sk-secret',
+    OPENAI_API_KEY: 'sk-other',
+    HTTPS_PROXY: 'http://proxy',
+    FLUIDBOX_LOCAL_SOURCES: '/src',
+    UNRELATED: 'x',
+  },
 };
 
 /** `scheduler, runs: names this deployment` → the services that read the variable. */
@@ -41,10 +48,14 @@ describe('environment of a service', () => {
   it('never holds the provider key itself, nor anything of the caller that was not asked for', () => {
     for (const environment of [...serviceNames.map((name) => serviceEnvironment(name, facts)), allInOneEnvironment(facts)]) {
       expect(environment).not.toHaveProperty('ANTHROPIC_API_KEY');
+      expect(environment).not.toHaveProperty('OPENAI_API_KEY');
       expect(environment).not.toHaveProperty('UNRELATED');
       expect(environment.PATH).toBe(`${toolsBin}:/usr/bin`);
     }
     expect(serviceEnvironment('llm-facade', facts).FLUIDBOX_ANTHROPIC_KEY_FILE).toBe('/srv/home/secrets/anthropic-key');
+    expect(serviceEnvironment('llm-facade', facts).FLUIDBOX_OPENAI_KEY_FILE).toBe('/srv/home/secrets/openai-key');
+    const without = { ...facts, providerKeys: { anthropic: false, openai: false } };
+    expect(serviceEnvironment('llm-facade', without)).not.toHaveProperty('FLUIDBOX_OPENAI_KEY_FILE');
   });
 
   it('has the way out only where a service talks to others', () => {

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { type EnvironmentVariable, environmentVariables, type ServiceName } from '@fluidbox/contracts';
 import type { HomeLayout } from './layout';
 import { toolsBin } from './nats-binary';
-import type { SecretFiles } from './secrets';
+import type { ProviderKeys, SecretFiles } from './secrets';
 
 export interface Ports {
   readonly public: number;
@@ -36,6 +36,8 @@ export const variablesOf: Readonly<Record<ServiceName, readonly EnvironmentVaria
     'FLUIDBOX_BIND_ADDRESS',
     'FLUIDBOX_ANTHROPIC_URL',
     'FLUIDBOX_ANTHROPIC_KEY_FILE',
+    'FLUIDBOX_OPENAI_URL',
+    'FLUIDBOX_OPENAI_KEY_FILE',
   ],
   scheduler: [
     'FLUIDBOX_DEPLOYMENT_ID',
@@ -79,7 +81,7 @@ export interface DeploymentFacts {
   readonly secrets: SecretFiles;
   readonly ports: Ports;
   readonly deploymentId: string;
-  readonly hasProviderKey: boolean;
+  readonly providerKeys: ProviderKeys;
   /** Environment of the person who started us: their settings go to the services that read them. */
   readonly caller: Environment;
 }
@@ -89,7 +91,8 @@ function allValues(facts: DeploymentFacts): Environment {
   const { layout, secrets, ports } = facts;
   return {
     ...pick(facts.caller, Object.keys(environmentVariables)),
-    ...(facts.hasProviderKey ? { FLUIDBOX_ANTHROPIC_KEY_FILE: secrets.anthropicKey } : {}),
+    ...(facts.providerKeys.anthropic ? { FLUIDBOX_ANTHROPIC_KEY_FILE: secrets.anthropicKey } : {}),
+    ...(facts.providerKeys.openai ? { FLUIDBOX_OPENAI_KEY_FILE: secrets.openaiKey } : {}),
     FLUIDBOX_HOME: layout.home,
     FLUIDBOX_DEPLOYMENT_ID: facts.deploymentId,
     FLUIDBOX_KEK_FILE: secrets.kek,

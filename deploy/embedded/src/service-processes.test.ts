@@ -21,7 +21,7 @@ const facts = async (caller: Record<string, string> = {}): Promise<DeploymentFac
     secrets: secretFiles(layout.secrets),
     ports,
     deploymentId: 'd',
-    hasProviderKey: false,
+    providerKeys: { anthropic: false, openai: false },
     caller: { PATH: process.env.PATH, ...caller },
   };
 };

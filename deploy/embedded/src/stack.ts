@@ -12,7 +12,7 @@ import { type HomeLayout, homeLayout } from './layout';
 import { endNatsOrphan, startNats } from './nats';
 import { endPostgresOrphan, type RunningPostgres, startPostgres } from './postgres';
 import { choosePorts, deploymentId } from './remembered';
-import { ensureSecrets, keepProviderKey, type SecretFiles, type ServicePasswords, servicePasswords, writeServiceSecrets } from './secrets';
+import { ensureSecrets, keepProviderKeys, type SecretFiles, type ServicePasswords, servicePasswords, writeServiceSecrets } from './secrets';
 import type { DeploymentFacts, Environment, Ports } from './service-environment';
 import { type EntryOf, endServiceOrphans, type RunningServices, startServiceProcesses } from './service-processes';
 import { type Supervised, supervise } from './supervise';
@@ -132,7 +132,7 @@ async function startParts(options: StackOptions, layout: HomeLayout, undo: Undo)
     secrets,
     ports,
     deploymentId: deploymentId(layout),
-    hasProviderKey: keepProviderKey(secrets, options.environment.ANTHROPIC_API_KEY),
+    providerKeys: keepProviderKeys(secrets, options.environment),
     caller: options.environment,
   };
   // Written when everything is up, and again whenever a part has another pid.

@@ -75,6 +75,8 @@ export const environmentVariables = {
   FLUIDBOX_HEARTBEAT_SILENCE_SECS: 'runs: silence of a runner after which its sandbox is ended (default 60)',
   FLUIDBOX_ANTHROPIC_URL: 'llm-facade: upstream base URL (default https://api.anthropic.com)',
   FLUIDBOX_ANTHROPIC_KEY_FILE: 'llm-facade: file with the upstream key',
+  FLUIDBOX_OPENAI_URL: 'llm-facade: upstream base URL of the OpenAI dialect, without /v1 (default https://api.openai.com)',
+  FLUIDBOX_OPENAI_KEY_FILE: 'llm-facade: file with the upstream key of the OpenAI dialect',
   FLUIDBOX_LOG_LEVEL: 'every service: pino level (default info)',
   FLUIDBOX_LOG_FILE: 'every service: file the log is appended to (default: stderr; never stdout, which belongs to the command)',
 } as const;

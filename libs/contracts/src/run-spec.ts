@@ -30,12 +30,15 @@ export const WorkspaceInput = z.discriminatedUnion('kind', [
 ]);
 export type WorkspaceInput = z.infer<typeof WorkspaceInput>;
 
+const Rate = z.number().int().nonnegative();
+const rates = { input: Rate, output: Rate, cache_read: Rate, cache_write: Rate };
 /** Prices of one model in micro-USD per million tokens. */
 export const ModelPrice = z.strictObject({
-  input: z.number().int().nonnegative(),
-  output: z.number().int().nonnegative(),
-  cache_read: z.number().int().nonnegative(),
-  cache_write: z.number().int().nonnegative(),
+  ...rates,
+  /** What is written to be kept for an hour; absent: as `cache_write`. */
+  cache_write_1h: Rate.optional(),
+  /** What a whole request costs instead when its input, cached parts included, is larger than this. */
+  long_input: z.strictObject({ above_tokens: z.number().int().positive(), ...rates }).optional(),
 });
 export type ModelPrice = z.infer<typeof ModelPrice>;
 export const PriceTable = z.strictObject({ version: z.string(), effective_from: z.string(), models: z.record(z.string(), ModelPrice) });

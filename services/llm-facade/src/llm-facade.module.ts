@@ -13,7 +13,8 @@ import type { FacadeLog, Ports, Upstream } from './app/ports';
 import { RequestsInFlight } from './app/requests-in-flight';
 import { ReservationQueue } from './app/reservation-queue';
 import type { Config } from './config';
-import { anthropicMessages } from './domain/anthropic-messages';
+import type { DialectId } from './domain/dialect';
+import { dialects } from './domain/dialects';
 
 @Module({})
 class LlmFacadeModule implements OnModuleInit {
@@ -31,7 +32,7 @@ export function llmFacadeModule(context: ServiceContext, config: Config): Dynami
     clock: context.clock,
     ids: context.ids,
     specOf: specReader(context.store),
-    upstream: upstreamOf(config, context.log),
+    upstreams: upstreamsOf(config, context.log),
     queue: new ReservationQueue(),
     openRuns: () => openRuns(context.sql),
     log: context.log,
@@ -52,14 +53,19 @@ export function facadeOn(ports: Ports): DynamicModule {
   };
 }
 
-function upstreamOf(config: Config, log: FacadeLog): Upstream | null {
-  const { anthropicKeyFile: file, anthropicUrl: baseUrl } = config;
-  if (file === undefined) {
-    log.warn({}, 'no FLUIDBOX_ANTHROPIC_KEY_FILE: model requests are refused until it names a file with the API key of the provider');
-    return null;
+/** A provider without a key is no error: its dialect is refused with the reason until there is one. */
+function upstreamsOf(config: Config, log: FacadeLog): ReadonlyMap<DialectId, Upstream> {
+  const upstreams = dialects.flatMap(({ id, provider }): [DialectId, Upstream][] => {
+    const { url: baseUrl, keyFile: file } = config.providers[id];
+    if (file === undefined) return [];
+    const key = readSecretFile(file, `model key (${provider.keyVariable})`).trim();
+    if (!/^[\x21-\x7e]+$/.test(key))
+      throw new Error(`${file} (${provider.keyVariable}) must hold the API key of the model provider and nothing else`);
+    return [[id, createUpstream({ baseUrl, provider, key })]];
+  });
+  if (upstreams.length === 0) {
+    const variables = dialects.map(({ provider }) => provider.keyVariable).join(' or ');
+    log.warn({}, `no ${variables}: model requests are refused until one names a file with the API key of its provider`);
   }
-  const key = readSecretFile(file, 'model key (FLUIDBOX_ANTHROPIC_KEY_FILE)').trim();
-  if (!/^[\x21-\x7e]+$/.test(key))
-    throw new Error(`${file} (FLUIDBOX_ANTHROPIC_KEY_FILE) must hold the API key of the model provider and nothing else`);
-  return createUpstream({ baseUrl, credential: anthropicMessages.credentialHeaders(key) });
+  return new Map(upstreams);
 }

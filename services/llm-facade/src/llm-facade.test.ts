@@ -1,5 +1,6 @@
 import { Problem, staleLeaseBody, wrongAudienceBody } from '@fluidbox/contracts';
 import type { Ledger } from '@fluidbox/event-store';
+import { coverageOf, runFold } from '@fluidbox/run-stream';
 import { startScriptedModel, until } from '@fluidbox/testing';
 import { sweepReservations } from './app/sweep-reservations';
 import {
@@ -360,6 +361,8 @@ describe('what the provider refuses', () => {
   });
 });
 
+const coverage = async () => coverageOf((await facade.ports.ledger.state(runFold, facade.stream, { fresh: true })).state);
+
 describe('budgets', () => {
   it('let one of ten parallel requests through and refuse nine as transient (H-LM-04)', async () => {
     await start({ spec: specOf({ budgets: { max_tokens: null, max_cost_micro_usd: 50_000 } }), settings: { reservationWaitMs: 300 } });
@@ -457,10 +460,13 @@ describe('budgets', () => {
     expect(await sweepReservations(facade.ports)).toBe(0);
     facade.clock.advance(2 * 60_000);
     expect(await sweepReservations(facade.ports)).toBe(1);
-    expect((await facade.events()).at(-1)).toMatchObject({ type: 'budget.settled', data: { basis: 'pessimistic' } });
+    expect((await facade.events()).at(-1)).toMatchObject({ type: 'budget.settled', data: { basis: 'pessimistic', lost: true } });
+    expect(await coverage()).toBe('unknown');
     hangUp.abort();
     await lost;
     await facade.idle();
+    // It was only slow: what its answer asked for is known after all.
+    expect(await coverage()).toBe('full');
     expect((await facade.types()).filter((type) => type === 'budget.settled')).toHaveLength(1);
   });
 });
@@ -491,6 +497,40 @@ describe('coverage', () => {
     expect((await facade.events()).at(-1)).toMatchObject({ type: 'coverage.gap', data: { tool_call_id: 'toolu_1', class: 'uncovered' } });
     expect((await facade.post(ask())).status).toBe(403);
     expect(provider.seen).toHaveLength(1);
+  });
+
+  it('ends model access when the gate was asked about another input than the model wrote', async () => {
+    await start();
+    await emit('toolu_1');
+    await facade.gateDecides('toolu_1', 'allow', { command: 'ls -la' });
+    expect((await facade.post(resultOf('toolu_1'))).status).toBe(403);
+    expect((await facade.events()).at(-1)).toMatchObject({ type: 'coverage.gap', data: { tool_call_id: 'toolu_1', class: 'uncovered' } });
+    expect((await facade.post(ask())).status).toBe(403);
+  });
+
+  it('leaves a harness alone that fills in what is not compared', async () => {
+    await start();
+    await emit('toolu_1');
+    await facade.gateDecides('toolu_1', 'allow', { command: 'ls', timeout: 120_000 });
+    expect((await facade.post(resultOf('toolu_1'))).status).toBe(200);
+  });
+
+  it('ends model access when the provider gives another call an id that it used before', async () => {
+    await start();
+    await emit('toolu_1');
+    await facade.gateDecides('toolu_1');
+    const other = [
+      call('toolu_1')[0],
+      { ...call('toolu_1')[1], delta: { type: 'input_json_delta', partial_json: '{"command":"rm x"}' } },
+      call('toolu_1')[2],
+    ];
+    provider.answers(streams([opening(), ...(other as Record<string, unknown>[]), ...ending()]));
+    await (await facade.post(resultOf('toolu_1'))).text();
+    expect((await facade.events()).slice(-2)).toMatchObject([
+      { type: 'model.tool_call' },
+      { type: 'coverage.gap', data: { class: 'uncovered' } },
+    ]);
+    expect((await facade.post(ask())).status).toBe(403);
   });
 
   it('closes what the harness refused by itself, and goes on', async () => {

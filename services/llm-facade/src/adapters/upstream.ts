@@ -1,20 +1,21 @@
 import { errors, Pool } from 'undici';
 import { type Upstream, type UpstreamAnswer, UpstreamFailed, type UpstreamRequest } from '../app/ports';
+import type { Provider } from '../domain/dialect';
 import { followSignals } from './follow-signals';
 
 export interface UpstreamOptions {
   readonly baseUrl: string;
-  /** Headers with the credential of this deployment. A runner never sees them. */
-  readonly credential: Readonly<Record<string, string>>;
+  readonly provider: Provider;
+  /** Of this deployment. A runner never sees it. */
+  readonly key: string;
   /** A model may think for minutes before its first byte. */
   readonly firstByteMs?: number;
   /** Between two pieces of an answer; providers send a ping every few seconds. */
   readonly idleMs?: number;
 }
 
-/** What a runner may see of the provider's headers. */
-const keptHeaders = new Set(['content-type', 'request-id', 'retry-after', 'x-should-retry']);
-const keptPrefix = 'anthropic-ratelimit-';
+/** What a runner may see of any provider's headers. */
+const keptHeaders = new Set(['content-type', 'retry-after', 'x-should-retry']);
 
 /** The request never left: nothing can have been charged. Anything else may have reached the provider. */
 const notSentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
@@ -26,7 +27,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const { firstByteMs = 900_000, idleMs = 300_000 } = options;
   const pool = new Pool(base.origin, { connections: 512, headersTimeout: 0, bodyTimeout: 0, pipelining: 1 });
   return {
-    send: (request) => send(pool, prefix, options.credential, { firstByteMs, idleMs }, request),
+    send: (request) => send(pool, prefix, options, { firstByteMs, idleMs }, request),
     close: () => pool.destroy(),
   };
 }
@@ -34,7 +35,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 async function send(
   pool: Pool,
   prefix: string,
-  credential: Readonly<Record<string, string>>,
+  { provider, key }: UpstreamOptions,
   timeouts: { firstByteMs: number; idleMs: number },
   request: UpstreamRequest,
 ): Promise<UpstreamAnswer> {
@@ -46,7 +47,7 @@ async function send(
       method: 'POST',
       path: `${prefix}/${request.path}`,
       // Compressed bytes could not be metered as they pass.
-      headers: { ...request.headers, 'accept-encoding': 'identity', 'user-agent': 'fluidbox', ...credential },
+      headers: { ...request.headers, 'accept-encoding': 'identity', 'user-agent': 'fluidbox', ...provider.credentialHeaders(key) },
       body: request.body,
       signal: watch.signal,
       headersTimeout: 0,
@@ -66,7 +67,7 @@ async function send(
     return {
       status: response.statusCode,
       contentType: mediaTypeOf(headers['content-type']),
-      headers: visible(headers),
+      headers: visible(headers, provider),
       body: watched(body, watch),
       discard,
     };
@@ -122,10 +123,10 @@ const mediaTypeOf = (header: string | string[] | undefined): string =>
     .trim()
     .toLowerCase();
 
-function visible(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+function visible(headers: Readonly<Record<string, string | string[] | undefined>>, provider: Provider): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && (keptHeaders.has(name) || name.startsWith(keptPrefix))) kept[name] = String(value);
+    if (value !== undefined && (keptHeaders.has(name) || provider.keepsHeader(name))) kept[name] = String(value);
   }
   return kept;
 }

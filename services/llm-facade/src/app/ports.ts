@@ -2,6 +2,7 @@ import type { RunSpec, StreamRef } from '@fluidbox/contracts';
 import type { Ledger } from '@fluidbox/event-store';
 import type { RunTokenVerifier } from '@fluidbox/seal';
 import type { Clock, Ids } from '@fluidbox/service-kit';
+import type { DialectId } from '../domain/dialect';
 import type { ReservationQueue } from './reservation-queue';
 
 export interface Ports {
@@ -10,8 +11,8 @@ export interface Ports {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly specOf: (digest: string) => Promise<RunSpec>;
-  /** Null when this deployment has no key of the provider. */
-  readonly upstream: Upstream | null;
+  /** By dialect: the providers of which this deployment has a key. */
+  readonly upstreams: ReadonlyMap<DialectId, Upstream>;
   readonly queue: ReservationQueue;
   /** Streams of runs that may still have open reservations. */
   readonly openRuns: () => Promise<readonly StreamRef[]>;

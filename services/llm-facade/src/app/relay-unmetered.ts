@@ -1,13 +1,14 @@
+import type { ModelRoute } from '../domain/dialect';
 import { ModelRequestRefused, refusals } from '../domain/refusal';
 import type { Exchange, UpstreamAnswer } from './ports';
 
 /** Passes an answer that costs nothing: the provider's own refusals, token counts. */
-export async function relayUnmetered(answer: UpstreamAnswer, exchange: Exchange): Promise<void> {
+export async function relayUnmetered(answer: UpstreamAnswer, { dialect }: ModelRoute, exchange: Exchange): Promise<void> {
   // The runner's token is good; a 401 about ours would make it believe otherwise.
   if (answer.status === 401) {
     answer.discard();
     throw new ModelRequestRefused(
-      refusals.upstreamUnusable('the model provider refuses the key of this deployment; check FLUIDBOX_ANTHROPIC_KEY_FILE'),
+      refusals.upstreamUnusable(`the model provider refuses the key of this deployment; check ${dialect.provider.keyVariable}`),
     );
   }
   exchange.head(answer.status, answer.headers);

@@ -22,8 +22,8 @@ export async function serveModelRequest(
   const { dialect, kind } = route;
   if (caller.spec.harness.dialect !== dialect.id) throw new ModelRequestRefused(refusals.noSuchPath(route.path));
   const request = screenBody(caller, route, await readBody(ports, exchange));
-  const { upstream } = ports;
-  if (upstream === null) throw new ModelRequestRefused(refusals.noProviderKey());
+  const upstream = ports.upstreams.get(dialect.id);
+  if (upstream === undefined) throw new ModelRequestRefused(refusals.noProviderKey(dialect.provider.keyVariable));
   const send = (body: Buffer): Promise<UpstreamAnswer> =>
     upstream.send({
       path: route.path,
@@ -35,13 +35,13 @@ export async function serveModelRequest(
       body,
       givenUp: [exchange.hungUp, stopping],
     });
-  if (kind === 'count_tokens') return relayUnmetered(await send(request.body).catch(refuseFailure), exchange);
+  if (kind === 'count_tokens') return relayUnmetered(await send(request.body).catch(refuseFailure), route, exchange);
 
   await checkCoverage(ports, caller, request.toolResults);
   const { price } = caller.spec.price_table;
   if (price === null && caller.spec.budgets.max_cost_micro_usd !== null)
     throw new ModelRequestRefused(refusals.unknownPrice(caller.spec.model));
-  const estimate = estimateOf(request.body.length, request.outputTokensMax, price);
+  const estimate = estimateOf(request.body.length, request.outputTokensMax, price, request.cachesForAnHour);
   const reservation = await reserve(ports, caller, estimate, exchange.hungUp);
   const within = outputWithin({ outputTokens: request.outputTokensMax, estimate, price }, reservation);
   const startedAt = ports.clock.now().getTime();
@@ -55,7 +55,7 @@ export async function serveModelRequest(
   }
   if (answer.status >= 400) {
     await book(ports, caller.stream, (run) => release(run, reservation.reservationId, 'refused_upstream'));
-    return relayUnmetered(answer, exchange);
+    return relayUnmetered(answer, route, exchange);
   }
   await relayAnswer(ports, { caller, route, request, reservation, estimate, startedAt, answer, exchange });
 }
@@ -73,6 +73,8 @@ async function bookFailure(ports: Ports, relay: Omit<Relay, 'answer'>, error: un
 }
 
 async function readBody(ports: Ports, exchange: Exchange): Promise<unknown> {
+  const encoding = exchange.headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity') throw new ModelRequestRefused(refusals.compressed(encoding));
   const body = await exchange.readBody(ports.settings.bodyBytesMax);
   if (body === 'too_large') throw new ModelRequestRefused(refusals.tooLarge(ports.settings.bodyBytesMax));
   try {

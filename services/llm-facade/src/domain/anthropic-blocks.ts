@@ -1,8 +1,6 @@
 import type { Breach } from './dialect';
+import { countOr, isObject, type Json } from './json';
 import type { Usage } from './usage';
-
-type Json = Readonly<Record<string, unknown>>;
-export const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Block types that the provider ran itself: `server_tool_use`, `mcp_tool_use`. */
 const isProviderExecuted = (type: unknown): boolean => typeof type === 'string' && type.endsWith('_tool_use');
@@ -19,12 +17,15 @@ export function breachOf(block: Json, dropped: ReadonlySet<string>): Breach | nu
 /** The last value of a field wins; a field that is absent, null or no count keeps its earlier value. */
 export function mergeUsage(usage: Usage, reported: unknown): Usage {
   if (!isObject(reported)) return usage;
-  const count = (value: unknown, earlier: number): number =>
-    typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : earlier;
+  const written = isObject(reported.cache_creation) ? reported.cache_creation.ephemeral_1h_input_tokens : undefined;
+  const cacheWriteTokens = countOr(reported.cache_creation_input_tokens, usage.cacheWriteTokens);
   return {
-    inputTokens: count(reported.input_tokens, usage.inputTokens),
-    outputTokens: count(reported.output_tokens, usage.outputTokens),
-    cacheReadTokens: count(reported.cache_read_input_tokens, usage.cacheReadTokens),
-    cacheWriteTokens: count(reported.cache_creation_input_tokens, usage.cacheWriteTokens),
+    ...usage,
+    inputTokens: countOr(reported.input_tokens, usage.inputTokens),
+    outputTokens: countOr(reported.output_tokens, usage.outputTokens),
+    cacheReadTokens: countOr(reported.cache_read_input_tokens, usage.cacheReadTokens),
+    cacheWriteTokens,
+    // A part of the writes: never more than all of them.
+    cacheWrite1hTokens: Math.min(countOr(written, usage.cacheWrite1hTokens), cacheWriteTokens),
   };
 }

@@ -2,6 +2,7 @@ import { staleLeaseBody, wrongAudienceBody } from '@fluidbox/contracts';
 import { anthropicMessages } from './anthropic-messages';
 import { outputTokensDefault } from './estimate';
 import { refusals } from './refusal';
+import { noUsage } from './usage';
 
 const rules = { model: 'claude-haiku-4-5', offers: (name: string) => ['Bash', 'Read'].includes(name) };
 const body = (change: Record<string, unknown> = {}) => ({
@@ -131,7 +132,7 @@ describe('an answer that was not streamed', () => {
 
   it('gives usage and calls', () => {
     expect(request && anthropicMessages.readAnswer(answer, request)).toEqual({
-      usage: { inputTokens: 7, outputTokens: 300, cacheReadTokens: 1_000, cacheWriteTokens: 20_000 },
+      usage: { ...noUsage, inputTokens: 7, outputTokens: 300, cacheReadTokens: 1_000, cacheWriteTokens: 20_000 },
       stopReason: 'tool_use',
       calls: [{ toolCallId: 'toolu_1', tool: 'Bash', input: { command: 'ls' }, rawInput: '{"command":"ls"}' }],
       breach: null,

@@ -1,14 +1,21 @@
-import { breachOf, isObject, mergeUsage } from './anthropic-blocks';
-import { AnthropicStreamMeter } from './anthropic-stream';
+import { breachOf, mergeUsage } from './anthropic-blocks';
+import { AnthropicEvents } from './anthropic-stream';
 import type { ToolResult } from './coverage';
 import type { Answer, Breach, Dialect, ModelCall, RequestKind, ScreenedRequest, ScreenRules } from './dialect';
 import { outputTokensDefault, outputTokensMax } from './estimate';
+import { isObject } from './json';
 import { type Refusal, refusals } from './refusal';
+import { SseMeter } from './sse-meter';
 import { noUsage } from './usage';
 
 /** Anthropic Messages: `POST /v1/messages`, streamed or not, and `/v1/messages/count_tokens`. */
 export const anthropicMessages: Dialect = {
   id: 'anthropic_messages',
+  provider: {
+    keyVariable: 'FLUIDBOX_ANTHROPIC_KEY_FILE',
+    credentialHeaders: (key) => ({ 'x-api-key': key }),
+    keepsHeader: (name) => name === 'request-id' || name.startsWith('anthropic-ratelimit-'),
+  },
   paths: { 'v1/messages': 'generate', 'v1/messages/count_tokens': 'count_tokens' },
   screen,
   withOutputMax,
@@ -20,7 +27,6 @@ export const anthropicMessages: Dialect = {
       ...(betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') }),
     };
   },
-  credentialHeaders: (key) => ({ 'x-api-key': key }),
   agentIdOf: (incoming) => {
     const id = incoming['x-claude-code-agent-id'];
     return id !== undefined && /^[\w.:-]{1,128}$/.test(id) ? id : null;
@@ -28,7 +34,7 @@ export const anthropicMessages: Dialect = {
   errorBody: (refusal) =>
     refusal.exactBody ??
     JSON.stringify({ type: 'error', error: { type: errorType(refusal.status), message: refusal.message, code: refusal.code } }),
-  streamMeter: (request, { stopsAtBreach }) => new AnthropicStreamMeter(request.droppedTools, stopsAtBreach),
+  streamMeter: (request, { stopsAtBreach }) => new SseMeter(new AnthropicEvents(request.droppedTools, stopsAtBreach)),
   readAnswer,
 };
 
@@ -89,12 +95,14 @@ function screen(
       delete sent.tool_choice;
     }
   }
+  const text = JSON.stringify(sent);
   return {
     ok: true,
     request: {
-      body: Buffer.from(JSON.stringify(sent), 'utf8'),
+      body: Buffer.from(text, 'utf8'),
       stream: body.stream === true,
       outputTokensMax: kind === 'generate' ? maximum : 0,
+      cachesForAnHour: text.includes('"ttl":"1h"'),
       droppedTools: tools.dropped,
       toolResults: kind === 'generate' ? toolResultsOf(body.messages) : [],
     },

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import { AnthropicStreamMeter } from './anthropic-stream';
+import { AnthropicEvents } from './anthropic-stream';
 import type { MeterSign } from './dialect';
-import { costMicroUsd } from './usage';
+import { SseMeter } from './sse-meter';
+import { costMicroUsd, noUsage } from './usage';
 
 const event = (data: Record<string, unknown>, lineEnd = '\n'): string =>
   `event: ${String(data.type)}${lineEnd}data: ${JSON.stringify(data)}${lineEnd}${lineEnd}`;
@@ -44,12 +45,12 @@ const bytesOf = (events: readonly Record<string, unknown>[], lineEnd = '\n'): Bu
   Buffer.from(events.map((data) => event(data, lineEnd)).join(''));
 
 function meter(chunks: readonly Buffer[], { dropped = [] as string[], stopsAtBreach = true } = {}) {
-  const scanner = new AnthropicStreamMeter(new Set(dropped), stopsAtBreach);
+  const scanner = new SseMeter(new AnthropicEvents(new Set(dropped), stopsAtBreach));
   const signs: MeterSign[] = chunks.map((chunk) => scanner.push(chunk));
   return { signs, result: scanner.result() };
 }
 const expected = {
-  usage: { inputTokens: 31, outputTokens: 18, cacheReadTokens: 5, cacheWriteTokens: 7 },
+  usage: { ...noUsage, inputTokens: 31, outputTokens: 18, cacheReadTokens: 5, cacheWriteTokens: 7 },
   stopReason: 'tool_use',
   final: true,
   breach: null,
@@ -100,12 +101,12 @@ describe('metering a stream', () => {
     const { result } = meter([
       bytesOf([start({ input_tokens: 31, output_tokens: 2 }), text('a'), text('b'), delta({ output_tokens: 18 }, 'end_turn'), messageStop]),
     ]);
-    expect(result.usage).toEqual({ inputTokens: 31, outputTokens: 18, cacheReadTokens: 0, cacheWriteTokens: 0 });
+    expect(result.usage).toEqual({ ...noUsage, inputTokens: 31, outputTokens: 18 });
     expect(costMicroUsd({ input: 3_000_000, output: 15_000_000, cache_read: 0, cache_write: 0 }, result.usage)).toBe(363);
   });
 
   it('prices the three input counts once each (H-LM-02)', () => {
-    const usage = { inputTokens: 7, cacheWriteTokens: 20_000, cacheReadTokens: 1_000, outputTokens: 300 };
+    const usage = { ...noUsage, inputTokens: 7, cacheWriteTokens: 20_000, cacheReadTokens: 1_000, outputTokens: 300 };
     expect(costMicroUsd({ input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 }, usage)).toBe(79_821);
     expect(
       costMicroUsd({ input: 25_000_000, output: 0, cache_read: 0, cache_write: 0 }, { ...usage, inputTokens: 9_007_199_254_740_991 }),
@@ -166,9 +167,50 @@ describe('metering a stream', () => {
   });
 
   it('stops at a line that is no JSON or has no end, also when the policy only reports', () => {
-    expect(meter([Buffer.from('data: {"type":\n')], { stopsAtBreach: false }).signs).toEqual([{ kind: 'stop' }]);
+    expect(meter([Buffer.from('data: {"type":\n\n')], { stopsAtBreach: false }).signs).toEqual([{ kind: 'stop' }]);
     expect(meter(Array.from({ length: 9 }, () => Buffer.alloc(1024 * 1024, 120))).signs.at(-1)).toEqual({ kind: 'stop' });
     expect(meter([Buffer.from(': comment\n\ndata: "text"\nid: 1\n')]).signs).toEqual([{ kind: 'more' }]);
+  });
+
+  it.each(['\n', '\r\n', '\r'])('joins the data lines of one event, as clients do (line end %j)', (lineEnd) => {
+    const split = JSON.stringify(delta({ output_tokens: 18 })).replace(',', `,${lineEnd}data: `);
+    const bytes = Buffer.from(`data: ${split}${lineEnd}${lineEnd}`);
+    for (let cut = 0; cut <= bytes.length; cut++)
+      expect(meter([bytesOf([start({ input_tokens: 31 })], lineEnd), bytes.subarray(0, cut), bytes.subarray(cut)]).result).toMatchObject({
+        final: true,
+        usage: { outputTokens: 18 },
+      });
+    // The same pieces in two events are garbage.
+    const apart = Buffer.from(`data: ${split.replace(lineEnd, lineEnd + lineEnd)}${lineEnd}${lineEnd}`);
+    expect(meter([apart]).signs).toEqual([{ kind: 'stop' }]);
+  });
+
+  it('ends with an error of the provider, and counts what was seen before it', () => {
+    const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+    const { signs, result } = meter([bytesOf([start({ input_tokens: 60, output_tokens: 1 }), text('some words'), error])]);
+    expect(signs).toMatchObject([{ kind: 'finished' }]);
+    expect(result).toMatchObject({ final: false, usage: { inputTokens: 60 } });
+    expect(result.usage.outputTokens).toBeGreaterThan(1);
+  });
+
+  it('reads on over bytes that are no UTF-8', () => {
+    const broken = bytesOf([start({ input_tokens: 31 }), text('XX'), ...whole.slice(4)]);
+    broken.fill(0xff, broken.indexOf('XX'), broken.indexOf('XX') + 2);
+    expect(meter([broken]).result).toMatchObject({ final: true, usage: { outputTokens: 18 }, breach: null });
+  });
+
+  it('takes the writes that are kept for an hour for a part of all writes, at their own price', () => {
+    const usage = {
+      input_tokens: 7,
+      cache_creation_input_tokens: 20_000,
+      cache_creation: { ephemeral_5m_input_tokens: 5_000, ephemeral_1h_input_tokens: 15_000 },
+      output_tokens: 0,
+    };
+    const { result } = meter([bytesOf([start(usage), delta({ output_tokens: 0 }), messageStop])]);
+    expect(result.usage).toEqual({ ...noUsage, inputTokens: 7, cacheWriteTokens: 20_000, cacheWrite1hTokens: 15_000 });
+    const price = { input: 3_000_000, output: 0, cache_read: 0, cache_write: 3_750_000 };
+    expect(costMicroUsd({ ...price, cache_write_1h: 6_000_000 }, result.usage)).toBe(21 + 18_750 + 90_000);
+    expect(costMicroUsd(price, result.usage)).toBe(21 + 75_000);
   });
 
   it('does not take half a line at the end of a cut stream for garbage', () => {

@@ -7,7 +7,8 @@ import type { Usage } from './usage';
  * pure: bytes and values in, values out.
  */
 export interface Dialect {
-  readonly id: 'anthropic_messages' | 'openai_responses';
+  readonly id: DialectId;
+  readonly provider: Provider;
   /** Path below `/internal/llm` → what it asks for. Anything else is a 404: a suffix that is only passed on would reach any upstream path. */
   readonly paths: Readonly<Record<string, RequestKind>>;
   /** Judges a parsed body and gives back what the upstream will see. */
@@ -20,13 +21,23 @@ export interface Dialect {
   withOutputMax(body: Buffer, outputTokens: number): Buffer;
   /** Headers of the request that the provider may see. The credential is not among them. */
   forwardedHeaders(incoming: Readonly<Record<string, string | undefined>>): Record<string, string>;
-  credentialHeaders(key: string): Record<string, string>;
   /** The sub-agent that asked, as the harness names it; null for the main one. */
   agentIdOf(incoming: Readonly<Record<string, string | undefined>>): string | null;
   errorBody(refusal: Refusal): string;
   streamMeter(request: ScreenedRequest, options: { readonly stopsAtBreach: boolean }): StreamMeter;
   /** Reads an answer that was not streamed; null when it is not one. */
   readAnswer(body: unknown, request: ScreenedRequest): Answer | null;
+}
+
+export type DialectId = 'anthropic_messages' | 'openai_responses';
+
+/** Whose wire it is: how this deployment identifies itself there, and what of the answer's headers a runner may see. */
+export interface Provider {
+  /** The setting that names the file with the key. */
+  readonly keyVariable: string;
+  credentialHeaders(key: string): Record<string, string>;
+  /** By lower-case name, beside those that every dialect keeps. */
+  keepsHeader(name: string): boolean;
 }
 
 export type RequestKind = 'generate' | 'count_tokens';
@@ -42,6 +53,8 @@ export interface ScreenedRequest {
   readonly body: Buffer;
   readonly stream: boolean;
   readonly outputTokensMax: number;
+  /** What it writes to a cache may be kept, and priced, for an hour. */
+  readonly cachesForAnHour: boolean;
   /** Tools the harness wanted to offer and may not: a call to one of them must not reach it. */
   readonly droppedTools: ReadonlySet<string>;
   readonly toolResults: readonly ToolResult[];

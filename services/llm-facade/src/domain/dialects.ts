@@ -1,8 +1,9 @@
 import { anthropicMessages } from './anthropic-messages';
 import type { Dialect, ModelRoute } from './dialect';
+import { openaiResponses } from './openai-responses';
 
 /** The routes are the dialects' paths. One file per dialect, one entry here. */
-const dialects: readonly Dialect[] = [anthropicMessages];
+export const dialects: readonly Dialect[] = [anthropicMessages, openaiResponses];
 
 export function routeOf(path: string): ModelRoute | null {
   for (const dialect of dialects) {

@@ -35,13 +35,19 @@ export function outputWithin(
   return Math.min(outputTokens, Math.max(outputTokensMin, Math.min(byTokens, byCost)));
 }
 
-export function estimateOf(bodyBytes: number, outputTokens: number, price: ModelPrice | null): Estimate {
+type Rates = Pick<ModelPrice, 'input' | 'output' | 'cache_read' | 'cache_write'>;
+
+export function estimateOf(bodyBytes: number, outputTokens: number, price: ModelPrice | null, cachesForAnHour = false): Estimate {
   const inputTokens = inputTokensOf(bodyBytes);
   // Nobody knows which part of the input will be written to a cache, which may be dearer than plain input.
-  const dearestInput = price === null ? null : { ...price, input: Math.max(price.input, price.cache_write) };
+  const hour = cachesForAnHour ? (price?.cache_write_1h ?? 0) : 0;
+  const dearest = <R extends Rates>(rates: R): R => ({ ...rates, input: Math.max(rates.input, rates.cache_write, hour) });
+  const usage = { ...noUsage, inputTokens, outputTokens };
+  const { long_input: long } = price ?? {};
   return {
     tokens: inputTokens + outputTokens,
     inputTokens,
-    costMicroUsd: dearestInput === null ? null : costMicroUsd(dearestInput, { ...noUsage, inputTokens, outputTokens }),
+    costMicroUsd:
+      price === null ? null : costMicroUsd({ ...dearest(price), ...(long === undefined ? {} : { long_input: dearest(long) }) }, usage),
   };
 }

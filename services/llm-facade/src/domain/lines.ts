@@ -2,27 +2,32 @@ const lf = 10;
 const cr = 13;
 
 /**
- * Cuts a byte stream into lines, whatever the chunks. Line ends are LF, CR or CRLF, as server-sent events allow; empty lines are left out,
- * so CRLF needs no state. What stands behind the last line end is no line: an event ends with one. `onLine` gets each line and where in the current chunk it begins (0 when it began in an earlier one).
+ * Cuts a byte stream into lines, whatever the chunks. Line ends are LF, CR or CRLF, as server-sent events allow. What stands behind the last line
+ * end is no line: an event ends with one. `onLine` gets each line, empty ones too, and where in the current chunk it begins (0 when it began in an earlier one).
  */
 export class LineScanner {
   #pending: Buffer[] = [];
   #pendingBytes = 0;
+  /** The last chunk ended with CR: an LF that follows belongs to the same line end. */
+  #afterCr = false;
 
   constructor(private readonly lineBytesMax: number) {}
 
   /** False when a line is longer than the bound: the stream cannot be read. */
   push(chunk: Buffer, onLine: (line: Buffer, startsAt: number) => void): boolean {
-    let at = 0;
-    let nextLf = chunk.indexOf(lf);
-    let nextCr = chunk.indexOf(cr);
+    let at = this.#afterCr && chunk[0] === lf ? 1 : 0;
+    if (chunk.length > 0) this.#afterCr = false;
+    let nextLf = chunk.indexOf(lf, at);
+    let nextCr = chunk.indexOf(cr, at);
     while (nextLf !== -1 || nextCr !== -1) {
-      const end = nextLf === -1 ? nextCr : nextCr === -1 ? nextLf : Math.min(nextLf, nextCr);
-      const line = this.#take(chunk.subarray(at, end));
-      if (line.length > 0) onLine(line, at);
+      const isCr = nextCr !== -1 && (nextLf === -1 || nextCr < nextLf);
+      const end = isCr ? nextCr : nextLf;
+      onLine(this.#take(chunk.subarray(at, end)), at);
       at = end + 1;
-      if (nextLf === end) nextLf = chunk.indexOf(lf, at);
-      else nextCr = chunk.indexOf(cr, at);
+      if (isCr && at === chunk.length) this.#afterCr = true;
+      else if (isCr && chunk[at] === lf) at += 1;
+      if (nextLf !== -1 && nextLf < at) nextLf = chunk.indexOf(lf, at);
+      if (isCr) nextCr = chunk.indexOf(cr, at);
     }
     if (at < chunk.length) {
       this.#pending.push(chunk.subarray(at));

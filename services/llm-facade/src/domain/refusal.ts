@@ -31,6 +31,8 @@ export const refusals = {
   }),
   noSuchPath: (path: string) => never(404, 'not_found', `no such path: ${path}`),
   tooLarge: (bytesMax: number) => never(413, 'payload_too_large', `request body: at most ${bytesMax} bytes`),
+  compressed: (encoding: string) =>
+    never(415, 'unsupported_media_type', `content-encoding: ${encoding} cannot be read here; send the body as it is`),
   invalid: (message: string) => never(422, 'unprocessable', message),
   unknownPrice: (model: string) =>
     never(
@@ -41,7 +43,7 @@ export const refusals = {
   coverageGap: (message: string) => never(403, 'run_not_active', message),
   upstreamUnavailable: (message: string): Refusal => ({ status: 502, code: 'unavailable', message, retry: { afterSecs: 2 } }),
   upstreamUnusable: (message: string) => never(502, 'unavailable', message),
-  noProviderKey: () => never(503, 'unavailable', 'this deployment has no key of the model provider: set FLUIDBOX_ANTHROPIC_KEY_FILE'),
+  noProviderKey: (variable: string) => never(503, 'unavailable', `this deployment has no key of the model provider: set ${variable}`),
   unavailable: (message: string): Refusal => ({ status: 503, code: 'unavailable', message, retry: { afterSecs: 2 } }),
 } as const;
 

@@ -2,19 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type EventDraft, type EventType, RunSpec, runStream, type ServiceName } from '@fluidbox/contracts';
+import { type EventDraft, type EventType, RunSpec, runStream, type ServiceName, streamNameOf } from '@fluidbox/contracts';
 import { createKekKeyring, createLedger, createMemoryStore, type Ledger } from '@fluidbox/event-store';
 import { runFold } from '@fluidbox/run-stream';
-import { createRunTokenVerifier, generateSigningKey, kekFromBytes, signRunToken } from '@fluidbox/seal';
+import { createRunTokenVerifier, fieldDigests, generateSigningKey, kekFromBytes, signRunToken } from '@fluidbox/seal';
 import { createdRun, fakeClock, sequentialIds } from '@fluidbox/testing';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { specReader } from '../adapters/run-specs';
 import { REQUESTS } from '../adapters/tokens';
-import { createUpstream } from '../adapters/upstream';
+import { createUpstream, type UpstreamOptions } from '../adapters/upstream';
 import type { Ports, Settings } from '../app/ports';
 import type { RequestsInFlight } from '../app/requests-in-flight';
 import { ReservationQueue } from '../app/reservation-queue';
+import { dialects } from '../domain/dialects';
 import { facadeOn } from '../llm-facade.module';
 
 const runId = '0198c0de-0000-7000-8000-000000000001';
@@ -40,6 +41,7 @@ export function specOf(
       tool_names: { Task: 'Agent' },
       no_effect_tools: [],
       refusal: { requiresErrorFlag: true, prefixes: ['<tool_use_error>'] },
+      compared_fields: { Bash: ['command'] },
       environment: {},
     },
     runner_digest: digest,
@@ -59,6 +61,19 @@ export function specOf(
     },
     invocation: { kind: 'api', principal: 'admin' },
   });
+}
+
+/** The same on the Codex harness. */
+export function codexSpec(change: Parameters<typeof specOf>[0] = {}): RunSpec {
+  const spec = specOf({ ...change, dialect: 'openai_responses' });
+  const harness = {
+    ...spec.harness,
+    id: 'codex',
+    image: 'codex-runner',
+    tool_names: { exec_command: 'Bash', apply_patch: 'Edit' },
+    refusal: { requiresErrorFlag: false, prefixes: ['unsupported call: '] },
+  };
+  return RunSpec.parse({ ...spec, harness, model: 'gpt-5.5', tool_surface: ['Bash', 'Edit'] });
 }
 
 export type Respond = (request: http.IncomingMessage, body: string, response: http.ServerResponse) => void | Promise<void>;
@@ -96,7 +111,12 @@ const draft = (type: EventType, data: Record<string, unknown>, content?: unknown
 /** The real facade over HTTP on a real ledger in memory; `runs` and `gate` write from ledgers of their own, as other processes do. */
 export async function startFacade(
   upstreamUrl: string | null,
-  options: { spec?: RunSpec; settings?: Partial<Settings>; ledger?: (ledger: Ledger) => Ledger } = {},
+  options: {
+    spec?: RunSpec;
+    settings?: Partial<Settings>;
+    timeouts?: Pick<UpstreamOptions, 'firstByteMs' | 'idleMs'>;
+    ledger?: (ledger: Ledger) => Ledger;
+  } = {},
 ) {
   const spec = options.spec ?? specOf();
   const clock = fakeClock(started);
@@ -152,7 +172,14 @@ export async function startFacade(
     clock,
     ids,
     specOf: specReader(store),
-    upstream: upstreamUrl === null ? null : createUpstream({ baseUrl: upstreamUrl, credential: { 'x-api-key': providerKey } }),
+    upstreams: new Map(
+      upstreamUrl === null
+        ? []
+        : dialects.map(({ id, provider }) => [
+            id,
+            createUpstream({ baseUrl: upstreamUrl, provider, key: providerKey, ...options.timeouts }),
+          ]),
+    ),
     queue: new ReservationQueue(),
     openRuns: async () => [stream],
     log,
@@ -175,6 +202,7 @@ export async function startFacade(
   return {
     url,
     ports,
+    stream,
     clock,
     store,
     problems,
@@ -188,15 +216,27 @@ export async function startFacade(
         ...(init.signal === undefined ? {} : { signal: init.signal }),
       }),
     /** What the gate does with a call, unheard by the facade's cache. */
-    gateDecides: (call: string, verdict: 'allow' | 'deny' = 'allow') =>
-      gate.record(stream, [
-        draft('tool.requested', { tool_call_id: call, tool: 'Bash', input_digest: digest, generation: 1 }, { input: {}, summary: '' }),
+    gateDecides: async (call: string, verdict: 'allow' | 'deny' = 'allow', input: Record<string, unknown> = { command: 'ls' }) => {
+      const fields = fieldDigests(await keyring.keysOf(streamNameOf(stream)), input, spec.harness.compared_fields.Bash);
+      await gate.record(stream, [
+        draft(
+          'tool.requested',
+          {
+            tool_call_id: call,
+            tool: 'Bash',
+            input_digest: digest,
+            generation: 1,
+            ...(fields === undefined ? {} : { input_fields: fields }),
+          },
+          { input, summary: '' },
+        ),
         draft(
           'tool.decision',
           { tool_call_id: call, tool: 'Bash', verdict, source: 'policy', input_digest: digest, code: 'rule' },
           { reason: '', message: '' },
         ),
-      ]),
+      ]);
+    },
     cancel: () =>
       runs.record(stream, [
         draft('session.status_changed', { from: 'running', to: 'cancelling', reason: 'cancel_requested', outcome: 'cancelled' }),
@@ -212,7 +252,7 @@ export async function startFacade(
       await app.get<RequestsInFlight>(REQUESTS).drain(0);
       app.getHttpServer().closeAllConnections();
       await app.close();
-      await ports.upstream?.close();
+      await Promise.all([...ports.upstreams.values()].map((upstream) => upstream.close()));
     },
   };
 }

@@ -1,0 +1,80 @@
+import type { Answer, Breach, MeterSign, StreamMeter } from './dialect';
+import { isObject, type Json, parseJson } from './json';
+import { LineScanner } from './lines';
+
+/** How a dialect reads the events of its stream; framing, cuts and limits are the same for all. */
+export interface EventReader {
+  /** True when this data line is a piece of text: its length was counted, and it is never parsed. Nearly all bytes of a stream are such lines. */
+  takesText(line: Buffer): boolean;
+  /** `finished`: this event ends the answer. `stop`: it must not reach the runner. `unreadable`: as `stop`, under every policy. */
+  take(event: Json): 'more' | 'finished' | 'stop' | 'unreadable';
+  answer(): Answer & { readonly final: boolean };
+}
+
+const lineBytesMax = 8 * 1024 * 1024;
+const dataPrefix = Buffer.from('data:');
+const newline = Buffer.from('\n');
+const unreadable: Breach = { kind: 'unreadable', toolCallId: '', tool: '' };
+
+/**
+ * Reads server-sent events while their bytes pass, whatever the cuts. A data line is read as soon as it ends: no provider writes an event over
+ * several. One that is not JSON by itself is joined with those behind it, as clients do, until the event ends.
+ */
+export class SseMeter implements StreamMeter {
+  readonly #lines = new LineScanner(lineBytesMax);
+  #partial: Buffer | null = null;
+  #finished = false;
+  #stopped = false;
+  #failed = false;
+
+  constructor(private readonly reader: EventReader) {}
+
+  push(chunk: Buffer): MeterSign {
+    let finishedAt = -1;
+    const readable = this.#lines.push(chunk, (line, startsAt) => {
+      if (this.#stopped) return;
+      const wasFinished = this.#finished;
+      this.#readLine(line);
+      if (this.#finished && !wasFinished) finishedAt = startsAt;
+    });
+    if (!readable) this.#fail();
+    if (this.#stopped) return { kind: 'stop' };
+    return finishedAt === -1 ? { kind: 'more' } : { kind: 'finished', finishedAt };
+  }
+
+  result(): Answer & { readonly final: boolean } {
+    const answer = this.reader.answer();
+    return this.#failed ? { ...answer, breach: answer.breach ?? unreadable } : answer;
+  }
+
+  #readLine(line: Buffer): void {
+    if (line.length === 0) {
+      if (this.#partial !== null) this.#fail();
+      return;
+    }
+    if (!isData(line) || (this.#partial === null && this.reader.takesText(line))) return;
+    const data = line.subarray(line[dataPrefix.length] === 32 ? dataPrefix.length + 1 : dataPrefix.length);
+    const joined: Buffer = this.#partial === null ? data : Buffer.concat([this.#partial, newline, data]);
+    const text = joined.toString('utf8');
+    if (text.trim() === '' || text === '[DONE]') return;
+    const event = parseJson(text);
+    this.#partial = event === undefined ? joined : null;
+    if (joined.length > lineBytesMax) this.#fail();
+    if (isObject(event)) this.#take(event);
+  }
+
+  #take(event: Json): void {
+    const sign = this.reader.take(event);
+    if (sign === 'finished') this.#finished = true;
+    else if (sign === 'unreadable') this.#fail();
+    else if (sign === 'stop') this.#stopped = true;
+  }
+
+  /** What cannot be read cannot be covered: this stops the stream whatever the policy says. */
+  #fail(): void {
+    this.#failed = true;
+    this.#stopped = true;
+  }
+}
+
+const isData = (line: Buffer): boolean => line.length > dataPrefix.length && line.subarray(0, dataPrefix.length).equals(dataPrefix);
