@@ -36,7 +36,7 @@ describe('all services in one process', () => {
       FLUIDBOX_TOKEN_KEY_FILE: at('token-key.pem'),
       FLUIDBOX_TOKEN_PUBLIC_KEYS_FILE: at('token-keys.json'),
       FLUIDBOX_LEDGER_KEY_FILE: at('ledger-key.pem'),
-      FLUIDBOX_LEDGER_PUBLIC_KEYS_FILE: at('ledger-public-keys.json'),
+      FLUIDBOX_LEDGER_PUBLIC_KEYS_FILE: at('ledger-keys.json'),
       FLUIDBOX_ADMIN_TOKEN_FILE: at('admin-token'),
       FLUIDBOX_PUBLIC_PORT: '0',
       FLUIDBOX_CONTROL_PORT: '0',

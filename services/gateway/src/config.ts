@@ -10,12 +10,14 @@ export const config = z
     FLUIDBOX_ADMIN_TOKEN_FILE: z.string({
       error: 'must name the file with the bootstrap admin token (`fluidbox up` writes one)',
     }),
+    FLUIDBOX_LEDGER_PUBLIC_KEYS_FILE: z.string({ error: 'must name the JWKS file of the keys that sign checkpoints' }),
     FLUIDBOX_BLOBS_DIR: z.string({ error: 'must name the folder of sealed archives and artifacts' }),
   })
   .transform((environment) => ({
     port: environment.FLUIDBOX_PUBLIC_PORT,
     address: environment.FLUIDBOX_BIND_ADDRESS,
     adminTokenFile: environment.FLUIDBOX_ADMIN_TOKEN_FILE,
+    ledgerPublicKeysFile: environment.FLUIDBOX_LEDGER_PUBLIC_KEYS_FILE,
     blobsDir: environment.FLUIDBOX_BLOBS_DIR,
   }));
 export type Config = z.output<typeof config>;

@@ -1,19 +1,23 @@
 import { FolderBlobStore } from '@fluidbox/event-store';
-import { hashApiToken, readSecretFile, sameSecret } from '@fluidbox/seal';
+import { hashApiToken, loadPublicKeys, readSecretFile, sameSecret } from '@fluidbox/seal';
 import type { ServiceContext } from '@fluidbox/service-kit';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './adapters/agents.controller';
 import { ApprovalsController } from './adapters/approvals.controller';
 import { ArtifactsController } from './adapters/artifacts.controller';
+import { postgresCheckpoints } from './adapters/checkpoints';
 import { EventsController } from './adapters/events.controller';
 import { HealthController } from './adapters/health.controller';
+import { KeysController } from './adapters/keys.controller';
 import { PoliciesController } from './adapters/policies.controller';
 import { postgresReadModels } from './adapters/read-models';
+import { RecordsController } from './adapters/records.controller';
 import { SessionsController } from './adapters/sessions.controller';
 import { postgresTokenStore } from './adapters/token-store';
-import { ARTIFACTS, AUTHENTICATE, CONTEXT, READ_MODELS, TOKENS } from './adapters/tokens';
+import { ARTIFACTS, AUTHENTICATE, CONTEXT, EXPORT, READ_MODELS, TOKENS } from './adapters/tokens';
 import { TokensController } from './adapters/tokens.controller';
 import { authenticate } from './app/authenticate';
+import type { ExportPorts } from './app/export-bundle';
 import { readArtifact } from './app/read-artifact';
 import type { Config } from './config';
 
@@ -22,22 +26,31 @@ class GatewayModule {}
 
 export function gatewayModule(context: ServiceContext, config: Config): DynamicModule {
   const tokens = postgresTokenStore(context.sql, (error) => context.log.warn({ err: error }, 'last use of a token was not written'));
+  const records: ExportPorts = {
+    ledger: context.ledger,
+    checkpoints: postgresCheckpoints(context.sql),
+    // Read each time: a rotation adds a key while we run.
+    publicKeys: () => loadPublicKeys(config.ledgerPublicKeysFile),
+  };
   const adminTokenHash = hashApiToken(readSecretFile(config.adminTokenFile, 'FLUIDBOX_ADMIN_TOKEN_FILE').trim());
   return {
     module: GatewayModule,
     controllers: [
       SessionsController,
+      RecordsController,
       EventsController,
       ArtifactsController,
       ApprovalsController,
       AgentsController,
       PoliciesController,
       TokensController,
+      KeysController,
       HealthController,
     ],
     providers: [
       { provide: CONTEXT, useValue: context },
       { provide: TOKENS, useValue: tokens },
+      { provide: EXPORT, useValue: records },
       { provide: READ_MODELS, useFactory: () => postgresReadModels(context.sql) },
       {
         provide: AUTHENTICATE,

@@ -1,10 +1,13 @@
 import { FreezeRunSpec } from '@fluidbox/contracts';
+import { FolderBlobStore } from '@fluidbox/event-store';
 import { type ServiceContext, StreamLoop } from '@fluidbox/service-kit';
 import { type DynamicModule, Module } from '@nestjs/common';
+import { erasureTable } from './adapters/erasure-table';
 import { heartbeatTable } from './adapters/heartbeat-table';
 import { openRuns } from './adapters/open-runs';
 import { runTokenSigner } from './adapters/run-tokens';
 import { driveRun } from './app/drive-run';
+import { sweepContent } from './app/erase-content';
 import { Heartbeats } from './app/heartbeats';
 import type { LifecyclePorts } from './app/lifecycle';
 import type { Ports } from './app/ports';
@@ -25,6 +28,8 @@ export function runsModule(context: ServiceContext, config: Config): DynamicModu
     freeze: (request) => context.bus.request(FreezeRunSpec, request),
     signToken: runTokenSigner(config.tokenKeyFile),
     heartbeats: new Heartbeats(heartbeatTable(context.sql), now()),
+    erasures: erasureTable(context.sql),
+    blobs: new FolderBlobStore(config.blobsDir),
     heartbeatSilenceMs: config.heartbeatSilenceMs,
   };
   const loop = new StreamLoop({
@@ -37,6 +42,11 @@ export function runsModule(context: ServiceContext, config: Config): DynamicModu
     loop,
     heartbeats: ports.heartbeats,
     openRuns: () => openRuns(context.sql),
+    sweep: () =>
+      sweepContent(ports, (run, error) =>
+        context.log.error({ run, err: error }, 'the content of a run could not be erased; it is tried again'),
+      ),
+    onSweepFailure: (error) => context.log.error({ err: error }, 'what has to be erased could not be found out; it is tried again'),
     onFlushFailure: (error) => context.log.warn({ err: error }, 'heartbeats were not stored; they are stored with the next ones'),
   };
   return {

@@ -48,6 +48,7 @@ describe('runs as a process', () => {
       FLUIDBOX_SECRETS_DIR: folder,
       FLUIDBOX_KEK_FILE: path.join(folder, 'kek'),
       FLUIDBOX_TOKEN_KEY_FILE: path.join(folder, 'token-key.pem'),
+      FLUIDBOX_BLOBS_DIR: path.join(folder, 'blobs'),
       FLUIDBOX_LOG_LEVEL: 'silent',
     });
   };

@@ -3,7 +3,7 @@ import type { SqlClient } from '@fluidbox/event-store';
 import type { ServiceContext } from '@fluidbox/service-kit';
 import type { ReadModels } from '../app/ports';
 
-const runsPage = `select view from read.runs
+const runsPage = `select view, (select rest_erased_at from ledger.run_keys k where k.stream = 'run-' || run_id) as erased_at from read.runs
   where org_id = $1 and ($2::text is null or invoked_by = $2) and ($3::text is null or status = $3)
     and ($4::timestamptz is null or (created_at, run_id) < ($4::timestamptz, $5::uuid))
   order by created_at desc, run_id desc limit $6`;
@@ -22,7 +22,7 @@ export function postgresReadModels(sql: ServiceContext['sql']): ReadModels {
   return {
     sessions: ({ org, invokedBy, status, before, limit }) =>
       asOrganisation(org, async (tx) => {
-        const { rows } = await tx.query<{ view: unknown }>(runsPage, [
+        const { rows } = await tx.query<{ view: object; erased_at: Date | null }>(runsPage, [
           org,
           invokedBy,
           status,
@@ -30,7 +30,7 @@ export function postgresReadModels(sql: ServiceContext['sql']): ReadModels {
           before?.id ?? null,
           limit,
         ]);
-        return rows.map((row) => SessionView.parse(row.view));
+        return rows.map((row) => SessionView.parse({ ...row.view, content_erased_at: row.erased_at?.toISOString() ?? null }));
       }),
     pendingApprovals: ({ org, invokedBy, before, limit }) =>
       asOrganisation(org, async (tx) => {

@@ -3,4 +3,5 @@ export const AUTHENTICATE = Symbol('authenticate');
 export const CONTEXT = Symbol('service context');
 export const TOKENS = Symbol('token store');
 export const READ_MODELS = Symbol('read models');
+export const EXPORT = Symbol('export ports');
 export const ARTIFACTS = Symbol('artifact reader');

@@ -1,8 +1,9 @@
 import { type Principal, Problem, type RecordedEvent, runStream, type SessionView } from '@fluidbox/contracts';
 import type { Ledger } from '@fluidbox/event-store';
-import { exists, type RunState, runFold, sessionView } from '@fluidbox/run-stream';
+import { exists, isTerminal, type RunState, runFold, sessionView } from '@fluidbox/run-stream';
 import { z } from 'zod';
 import { maySeeRun } from '../domain/authority';
+import { readErasure } from './read-erasure';
 
 const RunPath = z.uuid();
 
@@ -22,7 +23,14 @@ export async function readSession(ledger: Ledger, principal: Principal, runId: s
   const task = await contentField(ledger, stream, created, 'task');
   const summary = run.intent === null ? null : await contentField(ledger, stream, { seq: run.intent.seq }, 'summary');
   const revision = z.object({ agent_revision: z.number() }).safeParse(created?.data);
-  return sessionView(run, { task, summary, agentRevision: revision.success ? revision.data.agent_revision : 0 });
+  const view = sessionView(run, { task, summary, agentRevision: revision.success ? revision.data.agent_revision : 0 });
+  return { ...view, content_erased_at: isTerminal(run) ? await erasedAt(ledger, principal.org, runId) : null };
+}
+
+/** Of what one reads in a run; the gate's projections may outlive it. */
+async function erasedAt(ledger: Ledger, org: string, runId: string): Promise<string | null> {
+  const erased = (await readErasure(ledger, org, runId)).find(({ data }) => Array.isArray(data.classes) && data.classes.includes('rest'));
+  return erased?.occurred_at ?? null;
 }
 
 async function contentField(

@@ -1,6 +1,7 @@
 import {
   CancelRun,
   CreateRun,
+  EraseContent,
   Heartbeat,
   LaunchRun,
   RenewLease,
@@ -12,6 +13,7 @@ import {
 import { type CommandSubscription, subscribe } from '@fluidbox/service-kit';
 import { cancelRun } from '../app/cancel-run';
 import { createRun } from '../app/create-run';
+import { eraseContent } from '../app/erase-content';
 import { runKeys, workspaceKey } from '../app/hand-out-keys';
 import { heartbeat } from '../app/heartbeat';
 import { launchRun } from '../app/launch-run';
@@ -23,6 +25,7 @@ import { reportResult } from '../app/report-result';
 export const subscriptions = (ports: Ports): readonly CommandSubscription[] => [
   subscribe(CreateRun, (request) => createRun(ports, request)),
   subscribe(CancelRun, (request) => cancelRun(ports, request)),
+  subscribe(EraseContent, (request) => eraseContent(ports, request)),
   subscribe(LaunchRun, (request) => launchRun(ports, request)),
   subscribe(RunKeys, (request) => runKeys(ports, request)),
   subscribe(WorkspaceKey, (request) => workspaceKey(ports, request)),

@@ -53,9 +53,18 @@ const keyOf = (name: string, key: string): string => JSON.stringify([name, key])
 /** Salted like everything a person wrote. */
 const requestDigest = (keys: RunKeys, request: Request): string => keys.digest({ principal: request.principal.name, body: request.body });
 
+/** Once everything of the run is erased, its requests can be compared with nothing any more. */
+async function digestAgain(ports: Ports, stream: StreamRef, request: Request): Promise<string> {
+  try {
+    return requestDigest(await ports.ledger.keyring.keysOf(streamNameOf(stream)), request);
+  } catch (error) {
+    if (!(error instanceof Problem && error.code === 'not_found')) throw error;
+    throw new Problem('idempotency_mismatch', 'this Idempotency-Key was used for a run whose content is erased; use a new key');
+  }
+}
+
 async function replay(ports: Ports, stream: StreamRef, run: RunState, request: Request): Promise<ReplyOf<typeof CreateRun>> {
-  const keys = await ports.ledger.keyring.keysOf(streamNameOf(stream));
-  if (requestDigest(keys, request) !== run.requestDigest) {
+  if ((await digestAgain(ports, stream, request)) !== run.requestDigest) {
     throw new Problem('idempotency_mismatch', 'this Idempotency-Key was used for another request; use a new key');
   }
   return { run_id: RunId.parse(stream.id), replayed: true };

@@ -29,6 +29,10 @@ const org = 'default';
 const ada = { name: 'ada', role: 'member', org } as const;
 const body = (fields: Record<string, unknown> = {}) => CreateSessionBody.parse({ agent: 'fixer', task: 'fix the test', ...fields });
 
+const never = (): never => {
+  throw new Error('nothing is erased here');
+};
+
 /** The real use cases on a real ledger; only time, the freezing service and the scheduler are played by the test. */
 function world() {
   const clock = fakeClock();
@@ -67,6 +71,9 @@ function world() {
     signToken: (grant) => signRunToken(signingKey, grant),
     heartbeats: new Heartbeats(table, clock.now().getTime()),
     heartbeatSilenceMs: 60_000,
+    // Erasing has its own test, on real tables: erase-content.test.ts.
+    erasures: { promise: never, open: never, destroy: never, done: never, promiseExpired: never },
+    blobs: { remove: never },
     freeze: async (request) => {
       freezes += 1;
       const { id, image, dialect, toolNames, noEffectTools, refusal, environment, tools } = harnesses.scripted;
