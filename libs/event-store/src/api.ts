@@ -102,6 +102,8 @@ export type SealedEvent = RecordedEvent & {
   readonly sealed: Readonly<Partial<Record<ContentClass, Buffer>>>;
 };
 
+export type OpenedEvent = RecordedEvent & { readonly hash: string; readonly opened: Readonly<Partial<Record<ContentClass, unknown>>> };
+
 /** A fold: `evolve` may change the state it is given and returns it; the cache owns the state, decisions only read it. */
 export interface Fold<S> {
   readonly initial: () => S;
@@ -139,6 +141,8 @@ export interface Ledger {
   apply(message: LogMessage): void;
   /** The bus was away and messages may be missing: every cached stream is read on before its next use. */
   doubt(): void;
+  /** What somebody who may see all of a stream is shown: one read, content opened with the stream's keys. What was erased is left out. */
+  readOpened(stream: StreamRef, options?: { after?: number; limit?: number; bytesMax?: number }): Promise<readonly OpenedEvent[]>;
   /** Content of one event, opened; null when erased. */
   content(stream: StreamRef, seq: number, keyClass: ContentClass): Promise<unknown>;
   readonly store: EventStore;

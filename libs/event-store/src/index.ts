@@ -5,7 +5,7 @@ export { logMessageOf } from './domain/recorded';
 export { type RunningFollower, startFollower } from './follower';
 export { createKekKeyring } from './keyring';
 export { createLedger } from './ledger/create-ledger';
-export { createMemoryStore } from './memory/memory-store';
+export { createMemoryStore, type MemoryStore } from './memory/memory-store';
 export { assertSchemaVersion, migrate } from './postgres/migrate';
 export { createPostgresStore } from './postgres/postgres-store';
 export { schemaForTests, testServiceUrl } from './test-schema';

@@ -1,5 +1,5 @@
 import { type EventDraft, Problem, type RecordedEvent, type ServiceName, type StreamRef, streamNameOf } from '@fluidbox/contracts';
-import type { Keyring, RunKeys } from '@fluidbox/seal';
+import type { ContentClass, Keyring, RunKeys } from '@fluidbox/seal';
 import type { AppendGroup, AppendResult, Clock, Decision, EventStore, Fold, Ids, Ledger } from '../api';
 import { mayAppend } from '../domain/appenders';
 import { documentDigest } from '../domain/document-digest';
@@ -137,6 +137,19 @@ export function createLedger(options: LedgerOptions): Ledger {
     state: async (fold, stream, read) => (read?.fresh === true ? catchUp(fold, stream) : current(fold, stream)),
     apply: (message) => cache.applyMessage(message),
     doubt: () => cache.doubt(),
+    readOpened: async (stream, page) => {
+      const name = streamNameOf(stream);
+      const events = await store.readSealed(stream, page);
+      const keys = events.some((event) => Object.keys(event.sealed).length > 0) ? await keyring.keysOf(name) : null;
+      return events.map(({ sealed, body: _, ...event }) => {
+        const opened: Partial<Record<ContentClass, unknown>> = {};
+        for (const [keyClass, bytes] of Object.entries(sealed) as [ContentClass, Buffer][]) {
+          const plain = keys?.open(keyClass, bytes, contentAad(stream.org, name, keyClass, event.eventId));
+          if (plain != null) opened[keyClass] = JSON.parse(plain.toString('utf8'));
+        }
+        return { ...event, opened };
+      });
+    },
     content: async (stream, seq, keyClass) => {
       const sealed = (await store.readContent(stream, [seq], keyClass)).get(seq);
       const event: RecordedEvent | undefined = (await store.read(stream, { after: seq - 1, limit: 1 }))[0];

@@ -1,6 +1,6 @@
 import { type LogMessage, Problem, type RecordedEvent, type StreamRef, streamNameOf } from '@fluidbox/contracts';
 import type { ContentClass, WrappedRunKeys } from '@fluidbox/seal';
-import type { AppendGroup, AppendResult, EventStore } from '../api';
+import type { AccountChange, AppendGroup, AppendResult, EventStore } from '../api';
 import { refusalOf } from '../domain/append-rules';
 import { chainHash, genesisHash } from '../domain/chain';
 import { checkGroup } from '../domain/check-group';
@@ -21,14 +21,26 @@ interface Stream {
   closed: boolean;
 }
 
+export interface MemoryAccount {
+  readonly scope: string;
+  readonly period: string;
+  limit: number | null;
+  reserved: number;
+  spent: number;
+}
+export interface MemoryStore extends EventStore {
+  /** The budget accounts as they stand; a test sets limits here, and what corrects an account writes here. */
+  readonly accounts: { of(scope: string, period: string): MemoryAccount; all(): readonly MemoryAccount[] };
+}
+
 /** The rules of the ledger without a database, for tests of services. Same suite as the Postgres store. */
-export function createMemoryStore(): EventStore {
+export function createMemoryStore(): MemoryStore {
   const streams = new Map<string, Stream>();
   const all: StoredEvent[] = [];
   const byId = new Map<string, StoredEvent>();
   const keys = new Map<string, WrappedRunKeys>();
   const documents = new Map<string, Buffer>();
-  const accounts = new Map<string, { reserved: number; spent: number }>();
+  const accounts = new Map<string, MemoryAccount>();
   const listeners: ((message: LogMessage) => void)[] = [];
   const locks = new Map<string, Promise<unknown>>();
 
@@ -39,6 +51,20 @@ export function createMemoryStore(): EventStore {
   };
   const recordedAfter = (stream: StreamRef, after: number, limit = 1_000) =>
     (find(stream)?.events ?? []).slice(after, after + Math.min(limit, 1_000));
+
+  /** The row of a new month takes the limit of every month. */
+  const accountOf = (scope: string, period: string): MemoryAccount => {
+    const known = accounts.get(`${scope} ${period}`);
+    if (known !== undefined) return known;
+    const monthly = /^\d{4}-\d{2}$/.test(period) ? (accounts.get(`${scope} month`)?.limit ?? null) : null;
+    const account: MemoryAccount = { scope, period, limit: monthly, reserved: 0, spent: 0 };
+    accounts.set(`${scope} ${period}`, account);
+    return account;
+  };
+  const overLimit = ({ scope, period, reserve }: AccountChange): boolean => {
+    const { limit, spent, reserved } = accountOf(scope, period);
+    return reserve > 0 && limit !== null && spent + reserved + reserve > limit;
+  };
 
   const store = (group: AppendGroup): AppendResult => {
     const name = streamNameOf(group.stream);
@@ -69,12 +95,12 @@ export function createMemoryStore(): EventStore {
       };
     }
     if (refusal !== null) return { ok: false, reason: refusal };
-    for (const change of group.accounts ?? []) {
-      const account = accounts.get(`${change.scope} ${change.period}`) ?? { reserved: 0, spent: 0 };
-      accounts.set(`${change.scope} ${change.period}`, {
-        reserved: account.reserved + change.reserve,
-        spent: account.spent + change.settle,
-      });
+    const changes = group.accounts ?? [];
+    if (changes.some(overLimit)) return { ok: false, reason: 'over_account' };
+    for (const { scope, period, reserve, settle } of changes) {
+      const account = accountOf(scope, period);
+      account.reserved += reserve;
+      account.spent += settle;
     }
     if (group.setGeneration !== undefined) stream.generation = group.setGeneration;
     if (group.keys !== undefined) keys.set(name, group.keys);
@@ -196,5 +222,6 @@ export function createMemoryStore(): EventStore {
       listeners.push(listener);
     },
     close: async () => undefined,
+    accounts: { of: accountOf, all: () => [...accounts.values()] },
   };
 }

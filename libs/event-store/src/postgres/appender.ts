@@ -10,6 +10,7 @@ import { storedEvents } from './encoded';
 import { failureOf, unavailable } from './errors';
 import type { Reader } from './reader';
 import { untilAnswered } from './retry';
+import { type SingleRow, singleAppendQuery, singleOutcome } from './single';
 
 export interface AppenderOptions {
   readonly limits: QueueLimits;
@@ -94,13 +95,17 @@ export class GroupCommitAppender {
   }
 
   /** One statement, sent again while the database does not answer, up to the bound. */
-  async #send(connection: Connection, units: readonly PlannedUnit[]): Promise<UnitOutcome[]> {
-    const query = appendQuery(
-      units,
-      units.some((unit) => !this.#known.has(unit.stream)),
-    );
-    const { rows } = await untilAnswered('append', this.options.retryMs, () => connection.query<UnitRow>(query));
-    return outcomesOf(rows, units);
+  #send(connection: Connection, units: readonly PlannedUnit[]): Promise<UnitOutcome[]> {
+    const mayCreate = units.some((unit) => !this.#known.has(unit.stream));
+    const [only] = units;
+    const single = units.length === 1 && only !== undefined && !mayCreate ? singleAppendQuery(only) : null;
+    return untilAnswered('append', this.options.retryMs, async () => {
+      if (single !== null) {
+        const [row] = (await connection.query<SingleRow>(single)).rows;
+        if (row !== undefined) return [singleOutcome(row)];
+      }
+      return outcomesOf((await connection.query<UnitRow>(appendQuery(units, mayCreate))).rows, units);
+    });
   }
 
   /** A batch that failed as a whole: who can be answered from what was stored is; the others go alone, so that one wrong group harms nobody else. */

@@ -1,5 +1,7 @@
+import type { StreamCategory } from '@fluidbox/contracts';
+import type { ContentClass } from '@fluidbox/seal';
 import type { AccountChange } from '../api';
-import type { EncodedGroup } from './encoded';
+import type { EncodedEvent, EncodedGroup } from './encoded';
 
 /** What one stream gets in a batch: one group, or facts that are fenced alike. */
 export interface Unit {
@@ -16,6 +18,28 @@ export interface UnitOutcome {
 const retentionDays = { projection: 90, rest: 30 } as const;
 const contentClasses = ['projection', 'rest'] as const;
 const rawDigest = (digest: string): Buffer => Buffer.from(digest.slice('sha256:'.length), 'hex');
+
+export interface Query {
+  readonly name: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+/** The sealed contents of some events of one stream; `event` counts from 0. */
+export function contentRows(
+  category: StreamCategory,
+  events: readonly EncodedEvent[],
+): { event: number; keyClass: ContentClass; days: number | null; sealed: Buffer }[] {
+  const rows: ReturnType<typeof contentRows> = [];
+  for (const [event, { prepared }] of events.entries()) {
+    for (const keyClass of contentClasses) {
+      const sealed = prepared.content[keyClass];
+      // An agent's system prompt lives as long as the agent.
+      if (sealed !== undefined) rows.push({ event, keyClass, days: category === 'run' ? retentionDays[keyClass] : null, sealed });
+    }
+  }
+  return rows;
+}
 
 /** Values that travel as one block of bytes with offsets. */
 class Block {
@@ -41,7 +65,7 @@ const appendStatement = {
 };
 
 /** Units must come in byte order of their streams: that is the order in which every appender locks. */
-export function appendQuery(units: readonly Unit[], mayCreate: boolean): { name: string; text: string; values: unknown[] } {
+export function appendQuery(units: readonly Unit[], mayCreate: boolean): Query {
   const unit = {
     streams: [] as string[],
     orgs: [] as string[],
@@ -94,16 +118,13 @@ export function appendQuery(units: readonly Unit[], mayCreate: boolean): { name:
     unit.firsts.push(event.ids.length);
     unit.counts.push(groups.reduce((sum, group) => sum + group.events.length, 0));
     for (const { group, events } of groups) {
+      for (const row of contentRows(group.stream.category, events)) {
+        content.events.push(event.ids.length + row.event);
+        content.classes.push(row.keyClass);
+        content.days.push(row.days);
+        contents.add(row.sealed);
+      }
       for (const { prepared, body, bytes, digest } of events) {
-        for (const keyClass of contentClasses) {
-          const sealed = prepared.content[keyClass];
-          if (sealed === undefined) continue;
-          content.events.push(event.ids.length);
-          content.classes.push(keyClass);
-          // An agent's system prompt lives as long as the agent.
-          content.days.push(group.stream.category === 'run' ? retentionDays[keyClass] : null);
-          contents.add(sealed);
-        }
         event.units.push(ord);
         event.ids.push(prepared.eventId);
         event.types.push(body.type);

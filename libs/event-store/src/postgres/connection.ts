@@ -1,4 +1,8 @@
 import pg from 'pg';
+import type { Query } from './batch';
+
+/** The appender's few statements are planned once per session. A young table has no statistics: nothing may be decided by its size. */
+const options = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off';
 
 /** One session, opened when it is needed and opened again after it broke: the appender never waits for a busy pool. */
 export class Connection {
@@ -7,7 +11,7 @@ export class Connection {
 
   constructor(private readonly config: pg.ClientConfig) {}
 
-  async query<Row extends object>(query: { name?: string; text: string; values?: unknown[] }): Promise<{ rows: Row[] }> {
+  async query<Row extends object>(query: Query): Promise<{ rows: Row[] }> {
     const client = await this.#open();
     return client.query<Row & pg.QueryResultRow>(query);
   }
@@ -22,7 +26,11 @@ export class Connection {
   async #open(): Promise<pg.Client> {
     if (this.#client !== null) return this.#client;
     if (this.#closed) throw new Error('Client was closed');
-    const client = new pg.Client(this.config);
+    const client = new pg.Client({
+      ...this.config,
+      ...(this.config.password === undefined ? {} : { password: this.config.password }),
+      options,
+    });
     const forget = (): void => {
       if (this.#client === client) this.#client = null;
     };

@@ -39,7 +39,12 @@ export const serviceGrants: Readonly<Record<ServiceName, Grants>> = {
   'run-specs': { ...appends, ...follows },
   gate: { ...appends, ...follows },
   approvals: { ...appends, ...follows, 'approvals.*': everything },
-  'llm-facade': { ...appends, ...follows },
+  'llm-facade': {
+    ...appends,
+    ...follows,
+    'ledger.budget_limits': 'select, insert',
+    'ledger.budget_corrections': 'select, insert',
+  },
   scheduler: { ...appends, ...follows, 'ledger.run_keys': 'insert', 'ledger.artifacts': 'select, insert', 'scheduler.*': everything },
   projector: { ...reads, ...follows, 'ledger.checkpoints': 'select, insert', 'read.*': `${everything}, truncate` },
   'runner-gateway': { ...reads },
