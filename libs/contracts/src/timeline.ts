@@ -342,6 +342,9 @@ export const eventTypes = {
       stop_reason: z.string().nullable(),
       tool_calls: Count.optional(),
       ...usage,
+      // Parts of the writes and of the output, where the provider names them.
+      cache_write_1h_tokens: Count.optional(),
+      reasoning_tokens: Count.optional(),
       cost_micro_usd: MicroUsd.nullable(),
       estimated: z.boolean(),
       agent_id: z.string().max(128).nullable(),
