@@ -2,12 +2,14 @@ import { errors, Pool } from 'undici';
 import { type Upstream, type UpstreamAnswer, UpstreamFailed, type UpstreamRequest } from '../app/ports';
 import type { Provider } from '../domain/dialect';
 import { followSignals } from './follow-signals';
+import { type KeyGuard, keyGuard } from './key-guard';
 
 export interface UpstreamOptions {
   readonly baseUrl: string;
   readonly provider: Provider;
   /** Of this deployment. A runner never sees it. */
   readonly key: string;
+  readonly connectMs?: number;
   /** A model may think for minutes before its first byte. */
   readonly firstByteMs?: number;
   /** Between two pieces of an answer; providers send a ping every few seconds. */
@@ -24,10 +26,17 @@ const notSentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUN
 export function createUpstream(options: UpstreamOptions): Upstream {
   const base = new URL(options.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, '');
-  const { firstByteMs = 900_000, idleMs = 300_000 } = options;
-  const pool = new Pool(base.origin, { connections: 512, headersTimeout: 0, bodyTimeout: 0, pipelining: 1 });
+  const { connectMs = 10_000, firstByteMs = 900_000, idleMs = 300_000 } = options;
+  const guard = keyGuard(options.key);
+  const pool = new Pool(base.origin, {
+    connections: 512,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    pipelining: 1,
+    connect: { timeout: connectMs },
+  });
   return {
-    send: (request) => send(pool, prefix, options, { firstByteMs, idleMs }, request),
+    send: (request) => send(pool, prefix, options, guard, { firstByteMs, idleMs }, request),
     close: () => pool.destroy(),
   };
 }
@@ -36,6 +45,7 @@ async function send(
   pool: Pool,
   prefix: string,
   { provider, key }: UpstreamOptions,
+  guard: KeyGuard,
   timeouts: { firstByteMs: number; idleMs: number },
   request: UpstreamRequest,
 ): Promise<UpstreamAnswer> {
@@ -64,17 +74,19 @@ async function send(
       discard();
       throw new UpstreamFailed(true, 'it compressed an answer that must not be', { cause: headers['content-encoding'] });
     }
+    const contentType = mediaTypeOf(headers['content-type']);
+    const bytes = watched(body, watch);
     return {
       status: response.statusCode,
-      contentType: mediaTypeOf(headers['content-type']),
-      headers: visible(headers, provider),
-      body: watched(body, watch),
+      contentType,
+      headers: visible(headers, provider, guard),
+      body: response.statusCode < 400 && contentType === 'text/event-stream' ? guard.watched(bytes) : guard.cleaned(bytes),
       discard,
     };
   } catch (error) {
     watch.over();
     if (error instanceof UpstreamFailed) throw error;
-    throw new UpstreamFailed(!neverSent(error), error instanceof Error ? error.message : String(error), { cause: error });
+    throw new UpstreamFailed(!neverSent(error), guard.clean(error instanceof Error ? error.message : String(error)), { cause: error });
   }
 }
 
@@ -123,10 +135,14 @@ const mediaTypeOf = (header: string | string[] | undefined): string =>
     .trim()
     .toLowerCase();
 
-function visible(headers: Readonly<Record<string, string | string[] | undefined>>, provider: Provider): Record<string, string> {
+function visible(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  provider: Provider,
+  guard: KeyGuard,
+): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && (keptHeaders.has(name) || provider.keepsHeader(name))) kept[name] = String(value);
+    if (value !== undefined && (keptHeaders.has(name) || provider.keepsHeader(name))) kept[name] = guard.clean(String(value));
   }
   return kept;
 }

@@ -17,6 +17,7 @@ const sent = (value: unknown): Record<string, unknown> => {
   if (!screened.ok) throw new Error(screened.refusal.message);
   return JSON.parse(screened.request.body.toString()) as Record<string, unknown>;
 };
+const user = (content: unknown) => ({ role: 'user', content });
 const tool = (name: string, more: Record<string, unknown> = {}) => ({ name, input_schema: { type: 'object' }, ...more });
 
 describe('screening a Messages request', () => {
@@ -45,10 +46,23 @@ describe('screening a Messages request', () => {
     ['a dearer tier', { service_tier: 'priority' }, 'service_tier'],
     ['a stream flag of another type', { stream: 'yes' }, 'stream'],
     ['messages of another type', { messages: 'hi' }, 'messages'],
+    ['an image of an address', { messages: [user([{ type: 'image', source: { type: 'url', url: 'https://x' } }])] }, 'messages/0'],
+    ['a stored document', { messages: [user([]), user([{ type: 'document', source: { type: 'file', file_id: 'f' } }])] }, 'messages/1'],
+    [
+      'an image of an address in a result',
+      { messages: [user([{ type: 'tool_result', content: [{ type: 'image', source: { type: 'url' } }] }])] },
+      'messages/0',
+    ],
   ])('refuses %s with 422 and names the member', (_name, change, member) => {
     const screened = screen(body(change));
     expect(screened).toMatchObject({ ok: false, refusal: { status: 422 } });
     if (!screened.ok) expect(screened.refusal.message.startsWith(`${member}:`)).toBe(true);
+  });
+
+  it('passes an image that carries its bytes', () => {
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
+    const request = body({ messages: [user([image, { type: 'tool_result', tool_use_id: 't', content: [image] }])] });
+    expect(sent(request)).toEqual(request);
   });
 
   it('sends the maximum it counted when none was named, and asks for the standard price as it was asked', () => {

@@ -79,6 +79,9 @@ function screen(
     if (body[member] !== undefined && body[member] !== null && !values.includes(body[member]))
       return refused(`${member}: this session's cost is counted at the standard price, so only ${values.join(' or ')} may be asked for`);
   }
+  const foreign = body.messages.findIndex((message) => isObject(message) && holdsForeign(message.content));
+  if (foreign !== -1)
+    return refused(`messages/${foreign}: an image or document must carry its bytes; the provider fetches nothing for this session`);
   const maximum = body.max_tokens ?? outputTokensDefault;
   if (typeof maximum !== 'number' || !Number.isInteger(maximum) || maximum < 1 || maximum > outputTokensMax) {
     return refused(`max_tokens: must be an integer between 1 and ${outputTokensMax}`);
@@ -108,6 +111,17 @@ function screen(
     },
   };
 }
+
+/** What the provider would fetch from an address, or take from what was stored there by whoever has the key. */
+const holdsForeign = (content: unknown): boolean =>
+  Array.isArray(content) &&
+  content.some((block) => {
+    if (!isObject(block)) return false;
+    if (block.type === 'container_upload') return true;
+    const { source } = block;
+    if (isObject(source) && (source.type === 'url' || source.type === 'file' || holdsForeign(source.content))) return true;
+    return holdsForeign(block.content);
+  });
 
 /** What is thought counts as output, and must be less than all of it. */
 const answerTokensMin = 1_024;

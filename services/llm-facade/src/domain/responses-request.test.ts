@@ -27,7 +27,7 @@ describe('screening a Responses request', () => {
       text: { verbosity: 'low' },
     };
     const { sent, droppedTools } = screened(body({ ...codex, client_metadata: { 'x-codex-installation-id': 'i' } }));
-    expect(sent).toEqual({ ...body(codex), max_output_tokens: outputTokensDefault });
+    expect(sent).toEqual({ ...body(codex), max_output_tokens: outputTokensDefault, service_tier: 'default' });
     expect(droppedTools.size).toBe(0);
   });
 
@@ -80,7 +80,7 @@ describe('screening a Responses request', () => {
       input: [image],
       stream: true,
       store: false,
-      service_tier: 'auto',
+      service_tier: 'default',
       max_output_tokens: outputTokensDefault,
     });
     expect(screened(body({ input: 'hi' })).sent.input).toBe('hi');
@@ -152,7 +152,11 @@ describe('screening a Responses request', () => {
 
   it('can be limited', () => {
     const { body: bytes } = screened(body());
-    expect(JSON.parse(openaiResponses.withOutputMax(bytes, 500).toString())).toEqual({ ...body(), max_output_tokens: 500 });
+    expect(JSON.parse(openaiResponses.withOutputMax(bytes, 500).toString())).toEqual({
+      ...body(),
+      max_output_tokens: 500,
+      service_tier: 'default',
+    });
   });
 });
 

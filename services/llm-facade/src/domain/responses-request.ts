@@ -69,7 +69,8 @@ export function screenResponses(body: unknown, rules: ScreenRules): Screened {
   const sent: Record<string, unknown> = Object.fromEntries(
     Object.entries(body).filter(([member, value]) => isGiven(value) && !leftOut.includes(member)),
   );
-  Object.assign(sent, { input, store: false, max_output_tokens: maximum });
+  // A project may have a dearer tier by default.
+  Object.assign(sent, { input, store: false, max_output_tokens: maximum, service_tier: 'default' });
   if (tools !== null) sent.tools = tools;
   if (dropped.size > 0 && !choosesOneOf(body.tool_choice, tools ?? [])) delete sent.tool_choice;
   return {
