@@ -2,6 +2,7 @@ import type { RecordedEvent } from '@fluidbox/contracts';
 import { evolveRun } from './evolve';
 import { initialRun, type RunState } from './state';
 
+export * from './accounts';
 export * from './evolve';
 export { historyOf, historyWithout } from './history';
 export * from './queries';

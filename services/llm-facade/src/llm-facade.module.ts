@@ -3,6 +3,7 @@ import { createRunTokenVerifier, loadPublicKeys, readSecretFile } from '@fluidbo
 import type { ServiceContext } from '@fluidbox/service-kit';
 import { type DynamicModule, Inject, Module, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { budgetAccounts } from './adapters/budget-accounts';
 import { LlmController } from './adapters/llm.controller';
 import { openRuns } from './adapters/open-runs';
 import { leaveBodiesUnread } from './adapters/raw-bodies';
@@ -10,6 +11,7 @@ import { specReader } from './adapters/run-specs';
 import { PORTS, REQUESTS } from './adapters/tokens';
 import { createUpstream } from './adapters/upstream';
 import type { FacadeLog, Ports, Upstream } from './app/ports';
+import { RecentLimits } from './app/recent-limits';
 import { RequestsInFlight } from './app/requests-in-flight';
 import { ReservationQueue } from './app/reservation-queue';
 import type { Config } from './config';
@@ -26,6 +28,7 @@ class LlmFacadeModule implements OnModuleInit {
 }
 
 export function llmFacadeModule(context: ServiceContext, config: Config): DynamicModule {
+  const accounts = budgetAccounts(context.sql);
   const ports: Ports = {
     ledger: context.ledger,
     tokens: createRunTokenVerifier(loadPublicKeys(config.tokenPublicKeysFile)),
@@ -35,6 +38,8 @@ export function llmFacadeModule(context: ServiceContext, config: Config): Dynami
     upstreams: upstreamsOf(config, context.log),
     queue: new ReservationQueue(),
     openRuns: () => openRuns(context.sql),
+    accounts,
+    recentLimits: new RecentLimits(accounts.limitedOf),
     log: context.log,
     settings: { reservationWaitMs: 20_000, bodyBytesMax: llmBodyBytesMax, bookingPatienceMs: 30_000 },
   };

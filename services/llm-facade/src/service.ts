@@ -1,5 +1,6 @@
 import { llmBodyBytesMax } from '@fluidbox/contracts';
 import type { ServiceDefinition } from '@fluidbox/service-kit';
+import { subscriptions } from './adapters/subscriptions';
 import { PORTS, REQUESTS } from './adapters/tokens';
 import { lifecycle } from './app/lifecycle';
 import type { Ports } from './app/ports';
@@ -13,6 +14,7 @@ export const definition: ServiceDefinition<Config> = {
   config,
   module: (context, settings) => llmFacadeModule(context, settings),
   http: ({ port, address }) => ({ port, address, bodyBytesMax: llmBodyBytesMax }),
+  subscriptions: (app) => subscriptions(app.get<Ports>(PORTS)),
   lifecycle: (app) => lifecycle(app.get<Ports>(PORTS), app.get<RequestsInFlight>(REQUESTS)),
   // Another facade may have settled what a request here waits for.
   onLog: (app) => {

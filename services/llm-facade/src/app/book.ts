@@ -8,8 +8,9 @@ import {
   streamNameOf,
   toolCallIdPattern,
 } from '@fluidbox/contracts';
-import { type RunState, runFold } from '@fluidbox/run-stream';
+import { accountChanges, type RunState, runFold } from '@fluidbox/run-stream';
 import { fieldDigests, type RunKeys, sha256Hex } from '@fluidbox/seal';
+import type { Reservation } from '../domain/admission';
 import type { ModelCall } from '../domain/dialect';
 import type { EmittedCall } from '../domain/settlement';
 import type { Caller } from './authorize';
@@ -29,7 +30,10 @@ const isTransient = (error: unknown): boolean => error instanceof Problem && (er
 export async function book(ports: BookingPorts, stream: StreamRef, eventsOf: (run: RunState) => readonly EventDraft[]): Promise<boolean> {
   for (let patienceMs = ports.settings.bookingPatienceMs; ; patienceMs -= retryMs) {
     try {
-      await ports.ledger.decide(runFold, stream, (run) => ({ events: eventsOf(run), result: null }));
+      await ports.ledger.decide(runFold, stream, (run) => {
+        const events = eventsOf(run);
+        return { events, accounts: accountChanges(run, stream.org, events), result: null };
+      });
       return true;
     } catch (error) {
       if (error instanceof Problem && error.code === 'run_not_active') {
@@ -42,6 +46,23 @@ export async function book(ports: BookingPorts, stream: StreamRef, eventsOf: (ru
       ports.queue.wake(stream.id);
     }
   }
+}
+
+/**
+ * The same for what a request came to. A run that has ended was charged what was reserved and its stream takes nothing more: only the accounts, which
+ * outlive it, hear what it really cost. `costMicroUsd`: null when nobody knows.
+ */
+export async function bookSpend(
+  ports: BookingPorts & Pick<Ports, 'accounts'>,
+  caller: Caller,
+  { reservationId, month, costMicroUsd: reserved }: Reservation,
+  costMicroUsd: number | null,
+  eventsOf: (run: RunState) => readonly EventDraft[],
+): Promise<void> {
+  const { stream, spec } = caller;
+  if ((await book(ports, stream, eventsOf)) || costMicroUsd === null || reserved === null || costMicroUsd === reserved) return;
+  const { id: runId, org } = stream;
+  await ports.accounts.correct({ reservationId, runId, org, agent: spec.agent.name, month, costMicroUsd: costMicroUsd - reserved });
 }
 
 /** Ledger form of emitted calls: canonical names, salted digests of the arguments. */

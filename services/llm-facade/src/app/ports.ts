@@ -2,7 +2,9 @@ import type { RunSpec, StreamRef } from '@fluidbox/contracts';
 import type { Ledger } from '@fluidbox/event-store';
 import type { RunTokenVerifier } from '@fluidbox/seal';
 import type { Clock, Ids } from '@fluidbox/service-kit';
+import type { Account, LimitedAccount } from '../domain/accounts';
 import type { DialectId } from '../domain/dialect';
+import type { RecentLimits } from './recent-limits';
 import type { ReservationQueue } from './reservation-queue';
 
 export interface Ports {
@@ -16,8 +18,36 @@ export interface Ports {
   readonly queue: ReservationQueue;
   /** Streams of runs that may still have open reservations. */
   readonly openRuns: () => Promise<readonly StreamRef[]>;
+  readonly accounts: BudgetAccounts;
+  /** What to warn of, a few seconds old. */
+  readonly recentLimits: RecentLimits;
   readonly log: FacadeLog;
   readonly settings: Settings;
+}
+
+/** Accounts that several runs spend from. What a reservation or a settlement does to them is part of its append and not here. */
+export interface BudgetAccounts {
+  /** Those of a run's four accounts that have a limit, as they stand. */
+  limitedOf(org: string, agent: string, month: string): Promise<readonly LimitedAccount[]>;
+  list(org: string, month: string): Promise<readonly Account[]>;
+  /** `period`: `total`, or `month` for this month and every later one. Answers the account that counts now. */
+  setLimit(limit: {
+    readonly org: string;
+    readonly scope: string;
+    readonly period: 'total' | 'month';
+    readonly month: string;
+    readonly limitMicroUsd: number | null;
+    readonly by: string;
+  }): Promise<Account>;
+  /** What a request really cost beyond (or below) what its ended run was charged. Once per reservation. */
+  correct(correction: {
+    readonly reservationId: string;
+    readonly runId: string;
+    readonly org: string;
+    readonly agent: string;
+    readonly month: string;
+    readonly costMicroUsd: number;
+  }): Promise<void>;
 }
 
 export interface Settings {

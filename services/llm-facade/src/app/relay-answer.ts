@@ -4,9 +4,9 @@ import type { Answer, Breach, ModelCall, ModelRoute, ScreenedRequest } from '../
 import type { Estimate } from '../domain/estimate';
 import { ModelRequestRefused, refusals } from '../domain/refusal';
 import { settle, settlePessimistically } from '../domain/settlement';
-import { noUsage } from '../domain/usage';
+import { costMicroUsd, noUsage } from '../domain/usage';
 import type { Caller } from './authorize';
-import { book, emittedCalls, ledgerCallId, ledgerTool } from './book';
+import { book, bookSpend, emittedCalls, ledgerCallId, ledgerTool } from './book';
 import type { Exchange, Ports, UpstreamAnswer } from './ports';
 import { coverageModeOf } from './run-rules';
 
@@ -123,20 +123,25 @@ async function bookAnswer(ports: Ports, relay: Omit<Relay, 'answer'>, status: nu
   const calls = await emittedCalls(ports, caller, [...answer.calls, ...unread]);
   // An answer that was cut before it said what it read is charged for what was sent.
   const inputKnown = answer.final || answer.usage.inputTokens + answer.usage.cacheReadTokens + answer.usage.cacheWriteTokens > 0;
-  await book(ports, caller.stream, (run) =>
+  const now = ports.clock.now().getTime();
+  const accounts = await ports.recentLimits.of(caller.stream.org, caller.spec.agent.name, reservation.month, now);
+  const usage = inputKnown ? answer.usage : { ...answer.usage, inputTokens: relay.estimate.inputTokens };
+  const { price } = caller.spec.price_table;
+  await bookSpend(ports, caller, reservation, price === null ? null : costMicroUsd(price, usage), (run) =>
     settle(run, {
       reservation,
       model: caller.spec.model,
-      price: caller.spec.price_table.price,
+      price,
       status,
       stopReason: answer.stopReason?.slice(0, 64) ?? null,
-      usage: inputKnown ? answer.usage : { ...answer.usage, inputTokens: relay.estimate.inputTokens },
+      usage,
       basis: answer.final ? 'usage' : 'estimated',
       calls,
       gaps,
       reportOnly: coverageModeOf(caller.spec) === 'report',
+      accounts,
       agentId: relay.route.dialect.agentIdOf(relay.exchange.headers),
-      durationMs: Math.max(0, ports.clock.now().getTime() - relay.startedAt),
+      durationMs: Math.max(0, now - relay.startedAt),
     }),
   );
 }

@@ -1,26 +1,49 @@
-import { runFold } from '@fluidbox/run-stream';
-import { admit, type Reservation } from '../domain/admission';
+import { budgetMonthOf, Problem } from '@fluidbox/contracts';
+import { accountChanges, runFold } from '@fluidbox/run-stream';
+import type { LimitedAccount } from '../domain/accounts';
+import { type Admission, admit, type Reservation } from '../domain/admission';
 import type { Estimate } from '../domain/estimate';
 import { ModelRequestRefused, refusals } from '../domain/refusal';
 import type { Caller } from './authorize';
 import type { Ports } from './ports';
+import { idleModelCallsMaxOf } from './run-rules';
 
 /** A lost wake-up must not cost the whole wait. */
 const lookAgainMs = 1_000;
 
 /** Holds what the request may cost, or refuses it. Waits while others hold what it needs. */
 export async function reserve(
-  ports: Pick<Ports, 'ledger' | 'clock' | 'ids' | 'queue' | 'settings'>,
+  ports: Pick<Ports, 'ledger' | 'clock' | 'ids' | 'queue' | 'settings' | 'accounts'>,
   caller: Caller,
   estimate: Estimate,
   hungUp: AbortSignal,
 ): Promise<Reservation> {
   const reservationId = ports.ids.uuid();
+  const { stream, generation, spec } = caller;
+  const idleMax = idleModelCallsMaxOf(spec);
+  const attempt = (accounts: readonly LimitedAccount[]): Promise<Admission | 'no_room'> =>
+    ports.ledger
+      .decide(runFold, stream, (run) => {
+        const admission = admit(run, { reservationId, generation, estimate, idleMax, accounts, now: ports.clock.now().getTime() });
+        return { ...admission, accounts: accountChanges(run, stream.org, admission.events) };
+      })
+      .catch((error: unknown) => {
+        if (error instanceof Problem && error.code === 'budget_exhausted') return 'no_room';
+        throw error;
+      });
+  const limits = (): Promise<readonly LimitedAccount[]> =>
+    ports.accounts.limitedOf(stream.org, spec.agent.name, budgetMonthOf(ports.clock.now().getTime()));
   let patienceMs = ports.settings.reservationWaitMs;
+  // Nearly always there is room in the accounts, so they are looked at only when the append was refused for want of it; that is what checks them.
+  let accounts: readonly LimitedAccount[] = [];
   for (;;) {
-    const admission = await ports.ledger.decide(runFold, caller.stream, (run) =>
-      admit(run, { reservationId, generation: caller.generation, estimate, now: ports.clock.now().getTime() }),
-    );
+    let admission = await attempt(accounts);
+    if (admission === 'no_room') {
+      accounts = await limits();
+      admission = await attempt(accounts);
+    }
+    // Taken by somebody else between the look and the append.
+    if (admission === 'no_room') admission = { kind: 'wait' };
     switch (admission.kind) {
       case 'admitted':
         return admission.reservation;
@@ -31,6 +54,7 @@ export async function reserve(
         const began = performance.now();
         await ports.queue.wait(caller.stream.id, Math.min(patienceMs, lookAgainMs), hungUp);
         patienceMs -= performance.now() - began;
+        if (accounts.length > 0) accounts = await limits();
       }
     }
   }

@@ -7,6 +7,13 @@ export function coverageModeOf(spec: RunSpec): CoverageMode {
   return coverage === 'report' || coverage === 'strict' ? coverage : 'enforce';
 }
 
+/** The policy's `guards.idle_model_calls`; null = no guard. The document was parsed when it was published. */
+export function idleModelCallsMaxOf(spec: RunSpec): number | null {
+  const { guards } = spec.policy.document;
+  const max = typeof guards === 'object' && guards !== null ? (guards as Record<string, unknown>).idle_model_calls : null;
+  return typeof max === 'number' && max > 0 ? max : null;
+}
+
 /** The harness's own spelling of a tool → the name that gate and ledger use. */
 export const canonicalTool = (spec: RunSpec, tool: string): string =>
   Object.hasOwn(spec.harness.tool_names, tool) ? (spec.harness.tool_names[tool] ?? tool) : tool;

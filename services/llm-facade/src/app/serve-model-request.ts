@@ -1,9 +1,10 @@
+import { budgetMonthOf } from '@fluidbox/contracts';
 import type { ModelRoute, ScreenedRequest } from '../domain/dialect';
 import { estimateOf, outputWithin } from '../domain/estimate';
 import { ModelRequestRefused, type Refusal, refusals } from '../domain/refusal';
 import { release, settlePessimistically } from '../domain/settlement';
 import type { Caller } from './authorize';
-import { book } from './book';
+import { book, bookSpend } from './book';
 import { checkCoverage } from './check-coverage';
 import { type Exchange, type Ports, type UpstreamAnswer, UpstreamFailed } from './ports';
 import { bookGivenUp, type Relay, relayAnswer } from './relay-answer';
@@ -39,8 +40,7 @@ export async function serveModelRequest(
 
   await checkCoverage(ports, caller, request.toolResults);
   const { price } = caller.spec.price_table;
-  if (price === null && caller.spec.budgets.max_cost_micro_usd !== null)
-    throw new ModelRequestRefused(refusals.unknownPrice(caller.spec.model));
+  if (price === null && (await isCostLimited(ports, caller))) throw new ModelRequestRefused(refusals.unknownPrice(caller.spec.model));
   const estimate = estimateOf(request.body.length, request.outputTokensMax, price, request.cachesForAnHour);
   const reservation = await reserve(ports, caller, estimate, exchange.hungUp);
   const within = outputWithin({ outputTokens: request.outputTokensMax, estimate, price }, reservation);
@@ -54,10 +54,16 @@ export async function serveModelRequest(
     return refuseFailure(error);
   }
   if (answer.status >= 400) {
-    await book(ports, caller.stream, (run) => release(run, reservation.reservationId, 'refused_upstream'));
+    await bookSpend(ports, caller, reservation, 0, (run) => release(run, reservation.reservationId, 'refused_upstream'));
     return relayUnmetered(answer, route, exchange);
   }
   await relayAnswer(ports, { caller, route, request, reservation, estimate, startedAt, answer, exchange });
+}
+
+/** What has no price cannot be held to a limit of money, of the run or of an account that it spends from. */
+async function isCostLimited({ accounts, clock }: Ports, { spec, stream }: Caller): Promise<boolean> {
+  if (spec.budgets.max_cost_micro_usd !== null) return true;
+  return (await accounts.limitedOf(stream.org, spec.agent.name, budgetMonthOf(clock.now().getTime()))).length > 0;
 }
 
 /**
@@ -67,7 +73,7 @@ export async function serveModelRequest(
 async function bookFailure(ports: Ports, relay: Omit<Relay, 'answer'>, error: unknown): Promise<void> {
   const { reservationId } = relay.reservation;
   if (error instanceof UpstreamFailed && !error.sent)
-    await book(ports, relay.caller.stream, (run) => release(run, reservationId, 'not_sent'));
+    await bookSpend(ports, relay.caller, relay.reservation, 0, (run) => release(run, reservationId, 'not_sent'));
   else if (relay.request.stream && relay.exchange.hungUp.aborted) await bookGivenUp(ports, relay);
   else await book(ports, relay.caller.stream, (run) => settlePessimistically(run, reservationId));
 }

@@ -1,4 +1,4 @@
-import { runFold } from '@fluidbox/run-stream';
+import { accountChanges, runFold } from '@fluidbox/run-stream';
 import { settlePessimistically } from '../domain/settlement';
 import type { Ports } from './ports';
 
@@ -11,10 +11,10 @@ export async function sweepReservations(ports: Pick<Ports, 'ledger' | 'clock' | 
     for (const { reservationId, expiresAt } of [...state.reservations.values()]) {
       if (expiresAt > now) continue;
       try {
-        await ports.ledger.decide(runFold, stream, (run) => ({
-          events: settlePessimistically(run, reservationId, { lost: true }),
-          result: null,
-        }));
+        await ports.ledger.decide(runFold, stream, (run) => {
+          const events = settlePessimistically(run, reservationId, { lost: true });
+          return { events, accounts: accountChanges(run, stream.org, events), result: null };
+        });
         settled += 1;
         ports.queue.wake(stream.id);
       } catch (error) {

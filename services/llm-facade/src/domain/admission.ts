@@ -1,8 +1,10 @@
-import type { EventDraft } from '@fluidbox/contracts';
+import { budgetMonthOf, type EventDraft } from '@fluidbox/contracts';
 import { type RunState, reserved, unspent } from '@fluidbox/run-stream';
 import { refuseAccess } from './access';
+import { accountExceeded, type LimitedAccount, roomIn } from './accounts';
 import { actor } from './actor';
 import type { Estimate } from './estimate';
+import { idleGuard } from './idle-guard';
 import { type Refusal, refusals } from './refusal';
 
 /** A facade that dies leaves its reservation; after this time it is taken for spent. */
@@ -12,12 +14,18 @@ export interface AdmissionRequest {
   readonly reservationId: string;
   readonly generation: number;
   readonly estimate: Estimate;
+  /** Answers without progress that the policy lets pass; null = any number. */
+  readonly idleMax?: number | null;
+  /** The accounts with a limit, where they have refused the request before; else they are not looked at. */
+  readonly accounts?: readonly LimitedAccount[];
   readonly now: number;
 }
 export interface Reservation {
   readonly reservationId: string;
   readonly tokens: number;
   readonly costMicroUsd: number | null;
+  /** Of the accounts that hold it. */
+  readonly month: string;
 }
 export type Admission =
   | { readonly kind: 'admitted'; readonly reservation: Reservation }
@@ -37,7 +45,17 @@ export function admit(run: RunState, request: AdmissionRequest): { events: reado
   const spentUp = exhausted(run);
   if (spentUp !== null) return { events: [spentUp], result: { kind: 'refused', refusal: refusals.budgetExhausted(spentUp.data.budget) } };
 
+  const stuck = idleGuard(run, request.idleMax ?? null);
+  if (stuck?.type === 'guard.tripped')
+    return { events: [stuck], result: { kind: 'refused', refusal: refusals.guardTripped(stuck.data.count) } };
+
   const { estimate } = request;
+  const room = roomIn(request.accounts ?? [], estimate.costMicroUsd ?? 0);
+  if (room.kind === 'spent') {
+    const { scope, period } = room.account;
+    return { events: [accountExceeded(room.account)], result: { kind: 'refused', refusal: refusals.accountExhausted(scope, period) } };
+  }
+  if (room.kind === 'held') return { events: [], result: { kind: 'wait' } };
   const rest = unspent(run);
   const held = reserved(run);
   const fits = (want: number, left: number | null, taken: number): boolean => left === null || want <= left - taken;
@@ -51,10 +69,13 @@ export function admit(run: RunState, request: AdmissionRequest): { events: reado
   const reservation: Reservation = {
     reservationId: request.reservationId,
     tokens: Math.min(estimate.tokens, rest.tokens ?? estimate.tokens),
-    costMicroUsd: estimate.costMicroUsd === null ? null : Math.min(estimate.costMicroUsd, rest.costMicroUsd ?? estimate.costMicroUsd),
+    costMicroUsd:
+      estimate.costMicroUsd === null ? null : Math.min(estimate.costMicroUsd, rest.costMicroUsd ?? estimate.costMicroUsd, room.upTo),
+    month: budgetMonthOf(request.now),
   };
   return {
     events: [
+      ...(stuck === null ? [] : [stuck]),
       {
         type: 'budget.reserved',
         actor,
@@ -63,6 +84,7 @@ export function admit(run: RunState, request: AdmissionRequest): { events: reado
           tokens: reservation.tokens,
           cost_micro_usd: reservation.costMicroUsd,
           expires_at: new Date(request.now + reservationTtlMs).toISOString(),
+          month: reservation.month,
         },
       },
     ],

@@ -16,7 +16,7 @@ const types = (events: readonly EventDraft[]): string[] => events.map(({ type })
 describe('admission', () => {
   it('reserves the estimate', () => {
     const { events, result } = ask(live(), 1, 5_000, 70);
-    expect(result).toEqual({ kind: 'admitted', reservation: { reservationId: id(1), tokens: 5_000, costMicroUsd: 70 } });
+    expect(result).toEqual({ kind: 'admitted', reservation: { reservationId: id(1), tokens: 5_000, costMicroUsd: 70, month: '2026-11' } });
     expect(events).toMatchObject([
       { type: 'budget.reserved', data: { tokens: 5_000, cost_micro_usd: 70, expires_at: '2026-11-29T20:30:00.000Z' } },
     ]);
@@ -169,7 +169,7 @@ describe('access', () => {
 
 describe('settlement', () => {
   const price = { input: 1_000_000, output: 5_000_000, cache_read: 100_000, cache_write: 1_250_000 };
-  const reservation: Reservation = { reservationId: id(1), tokens: 5_000, costMicroUsd: 9_000 };
+  const reservation: Reservation = { reservationId: id(1), tokens: 5_000, costMicroUsd: 9_000, month: '2026-11' };
   const outcome = (change: Partial<Outcome> = {}): Outcome => ({
     reservation,
     model: 'claude-haiku-4-5',

@@ -23,6 +23,14 @@ export const refusals = {
   /** Both SDKs stop at a 429 that says so; without `x-should-retry` they would try again for minutes. */
   budgetExhausted: (budget: string) =>
     never(429, 'budget_exhausted', `budget_exhausted: the ${budget} budget of this session is spent; stop and report a result`),
+  accountExhausted: (scope: string, period: string) =>
+    never(
+      429,
+      'budget_exhausted',
+      `budget_exhausted: the budget of ${scope === 'org' ? 'the organisation' : scope} (${period}) is spent; stop and report a result`,
+    ),
+  guardTripped: (count: number) =>
+    never(403, 'run_not_active', `guard_tripped: ${count} answers of the model in a row brought no progress; the session ends`),
   budgetReserved: (): Refusal => ({
     status: 503,
     code: 'budget_reserved',

@@ -1,5 +1,6 @@
-import type { EventDraft, ModelPrice } from '@fluidbox/contracts';
+import { budgetWarnAt, type EventDraft, type ModelPrice } from '@fluidbox/contracts';
 import { callKey, type FieldDigests, type RunState } from '@fluidbox/run-stream';
+import { accountWarnings, type LimitedAccount } from './accounts';
 import { actor } from './actor';
 import { exceededEvent, type Reservation } from './admission';
 import type { Gap } from './coverage';
@@ -29,6 +30,8 @@ export interface Outcome {
   readonly gaps: readonly Gap[];
   /** The policy wants gaps recorded and nothing ended. */
   readonly reportOnly: boolean;
+  /** Accounts with a limit, to warn of. */
+  readonly accounts?: readonly LimitedAccount[];
   readonly agentId: string | null;
   readonly durationMs: number;
 }
@@ -66,6 +69,8 @@ export function settle(run: RunState, outcome: Outcome): readonly EventDraft[] {
         output_tokens: usage.outputTokens,
         cache_read_tokens: usage.cacheReadTokens,
         cache_write_tokens: usage.cacheWriteTokens,
+        ...(usage.cacheWrite1hTokens > 0 ? { cache_write_1h_tokens: usage.cacheWrite1hTokens } : {}),
+        ...(usage.reasoningTokens > 0 ? { reasoning_tokens: usage.reasoningTokens } : {}),
         cost_micro_usd: cost,
         estimated: outcome.basis === 'estimated',
         agent_id: outcome.agentId,
@@ -87,7 +92,7 @@ export function settle(run: RunState, outcome: Outcome): readonly EventDraft[] {
     ),
     ...doubled.map(({ toolCallId, tool }) => gapEvent({ toolCallId, tool, class: 'uncovered', reportOnly: outcome.reportOnly })),
     ...outcome.gaps.map(gapEvent),
-    ...(open ? budgetSigns(run, tokens, cost ?? 0) : []),
+    ...(open ? [...budgetSigns(run, tokens, cost ?? 0), ...accountWarnings(run, outcome.accounts ?? [], cost ?? 0)] : []),
   ];
 }
 
@@ -134,15 +139,13 @@ export const settlePessimistically = (run: RunState, reservationId: string, { lo
 export const release = (run: RunState, reservationId: string, cause: 'not_sent' | 'refused_upstream'): readonly EventDraft[] =>
   run.reservations.has(reservationId) ? [{ type: 'budget.released', actor, data: { reservation_id: reservationId, cause } }] : [];
 
-const warnAt = 0.8;
-
 /** Said once each: a warning at 80 %, the end beyond 100 %. */
 function budgetSigns(run: RunState, tokens: number, cost: number): readonly EventDraft[] {
   const signs: EventDraft[] = [];
   const look = (budget: 'tokens' | 'cost_micro_usd', limit: number | null, spent: number): void => {
     if (limit === null) return;
     if (spent > limit && !run.exceeded.has(budget)) signs.push(exceededEvent(budget, limit, spent));
-    else if (spent >= limit * warnAt && spent <= limit && !run.warned.has(budget))
+    else if (spent >= limit * budgetWarnAt && spent <= limit && !run.warned.has(budget))
       signs.push({ type: 'budget.warned', actor, data: { budget, limit, spent } });
   };
   look('tokens', run.budgets.max_tokens, run.spent.tokens + tokens);

@@ -13,10 +13,12 @@ import { specReader } from '../adapters/run-specs';
 import { REQUESTS } from '../adapters/tokens';
 import { createUpstream, type UpstreamOptions } from '../adapters/upstream';
 import type { Ports, Settings } from '../app/ports';
+import { RecentLimits } from '../app/recent-limits';
 import type { RequestsInFlight } from '../app/requests-in-flight';
 import { ReservationQueue } from '../app/reservation-queue';
 import { dialects } from '../domain/dialects';
 import { facadeOn } from '../llm-facade.module';
+import { memoryAccounts } from './memory-accounts';
 
 const runId = '0198c0de-0000-7000-8000-000000000001';
 const stream = runStream(runId, 'default');
@@ -166,6 +168,7 @@ export async function startFacade(
     warn: (_fields: object, message: string) => void problems.push(message),
     error: (_fields: object, message: string) => void problems.push(message),
   };
+  const accounts = memoryAccounts(store);
   const ports: Ports = {
     ledger: options.ledger?.(own) ?? own,
     tokens: createRunTokenVerifier(key.publicKeys),
@@ -182,6 +185,8 @@ export async function startFacade(
     ),
     queue: new ReservationQueue(),
     openRuns: async () => [stream],
+    accounts,
+    recentLimits: new RecentLimits(accounts.limitedOf),
     log,
     settings: { reservationWaitMs: 20_000, bodyBytesMax: 1024 * 1024, bookingPatienceMs: 0, ...options.settings },
   };

@@ -1,5 +1,5 @@
 import type { StreamRef } from '@fluidbox/contracts';
-import { type RunState, runFold } from '@fluidbox/run-stream';
+import { accountChanges, type RunState, runFold } from '@fluidbox/run-stream';
 import { failureToTell, nextStep, type Step, type Watch } from '../domain/next-step';
 import type { Ports } from './ports';
 
@@ -34,7 +34,7 @@ export async function driveRun(ports: Ports, stream: StreamRef, options: { atLea
       // It failed while we looked: the next round reads why.
       if (failureToTell(run) !== (failure?.seq ?? null)) return { events: [], result: undefined };
       const { events, closes } = step(lastSignAt, failure)(run);
-      return { events, result: undefined, closes };
+      return { events, result: undefined, closes, accounts: accountChanges(run, stream.org, events) };
     });
   }
 }
