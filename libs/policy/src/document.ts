@@ -14,12 +14,19 @@ export interface PolicyProblem {
 }
 
 export type ParsedPolicy =
-  | { readonly ok: true; readonly document: PolicyDocument /** Line of each rule, by index. */; readonly ruleLines: readonly number[] }
+  | {
+      readonly ok: true;
+      readonly document: PolicyDocument;
+      /** Line of each rule, by index. */
+      readonly ruleLines: readonly number[];
+      /** Where a part of the document stands in the text; the nearest part that does when it is a default. */
+      readonly placeOf: (path: Path) => { readonly line: number; readonly column: number };
+    }
   | { readonly ok: false; readonly problems: readonly PolicyProblem[] };
 
 type Path = readonly (string | number)[];
 
-const showPath = (path: Path): string =>
+export const showPath = (path: Path): string =>
   path.reduce<string>((text, part) => (typeof part === 'number' ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`), '') ||
   '(document)';
 
@@ -75,7 +82,7 @@ export function parsePolicy(source: string): ParsedPolicy {
   }
   const problems = [...meaningProblems(result.data)].map(({ path, message }) => ({ path: showPath(path), ...place(path), message }));
   if (problems.length > 0) return { ok: false, problems: problems.slice(0, problemsMax) };
-  return { ok: true, document: result.data, ruleLines: result.data.tools.map((_rule, i) => place(['tools', i]).line) };
+  return { ok: true, document: result.data, ruleLines: result.data.tools.map((_rule, i) => place(['tools', i]).line), placeOf: place };
 }
 
 /** Where a path stands in the text; the nearest part that exists when the last ones do not. */

@@ -4,7 +4,9 @@
  * explodes; the translation of patterns to regular expressions that libraries offer backtracks and was dropped for that. The test
  * beside this file keeps it equal to picomatch (dot, posix, no extglob).
  */
-type Unit = { readonly any: 'one' | 'many' } | { readonly set: (char: string) => boolean };
+type Unit =
+  | { readonly any: 'one' | 'many' }
+  | { readonly set: (char: string) => boolean /** Characters to try, should one be wanted. */; readonly hints: readonly string[] };
 type Segment = 'cross' | readonly Unit[];
 
 export interface Glob {
@@ -28,7 +30,7 @@ function expandBraces(pattern: string): string[] {
   return done;
 }
 
-function charSet(body: string): (char: string) => boolean {
+function charSet(body: string): Extract<Unit, { set: unknown }> {
   const negated = /^[!^]/.test(body);
   const members = [...(negated ? body.slice(1) : body)];
   const ranges: [string, string][] = [];
@@ -41,7 +43,10 @@ function charSet(body: string): (char: string) => boolean {
       i += 2;
     }
   }
-  return (char) => char !== '/' && ranges.some(([low, high]) => char >= low && char <= high) !== negated;
+  return {
+    set: (char) => char !== '/' && ranges.some(([low, high]) => char >= low && char <= high) !== negated,
+    hints: [...ranges.flat(), ...'xX0_.-\u00e4'],
+  };
 }
 
 function unitsOf(segment: string): Segment {
@@ -55,11 +60,11 @@ function unitsOf(segment: string): Segment {
     } else if (char === '?') units.push({ any: 'one' });
     else if (char === '[' && chars.indexOf(']', i + 2) > 0) {
       const end = chars.indexOf(']', i + 2);
-      units.push({ set: charSet(chars.slice(i + 1, end).join('')) });
+      units.push(charSet(chars.slice(i + 1, end).join('')));
       i = end;
     } else {
       const wanted = char === '\\' && i + 1 < chars.length ? (chars[++i] ?? '') : char;
-      units.push({ set: (other) => other === wanted });
+      units.push({ set: (other) => other === wanted, hints: [wanted] });
     }
   }
   return units;
@@ -149,3 +154,33 @@ export const alwaysMatchesGlob = (glob: Glob, path: string): boolean =>
       .map((segment) => (/[*?[]/.test(segment) ? '\u0001' : segment))
       .join('/'),
   );
+
+/** A normalised path that the pattern matches, or null when there is none. */
+export function exampleOfGlob(glob: Glob): string | null {
+  for (const alternative of glob.alternatives) {
+    // A path begins with a slash, so a leading `**` stands for at least the empty name in front of it.
+    const names = alternative.map((segment) => (segment === 'cross' ? null : exampleOfSegment(segment)));
+    const kept = names.filter((name, i) => name !== null || alternative[i] !== 'cross');
+    if (kept.some((name) => name === null)) continue;
+    const path = (alternative[0] === 'cross' ? `/${kept.join('/')}` : kept.join('/')) || '/';
+    const isNormal =
+      path === '/' ||
+      (path.startsWith('/') &&
+        path
+          .slice(1)
+          .split('/')
+          .every((name) => name !== '' && name !== '.' && name !== '..'));
+    if (isNormal && matchesGlob(glob, path)) return path;
+  }
+  return null;
+}
+
+function exampleOfSegment(units: readonly Unit[]): string | null {
+  let name = '';
+  for (const unit of units) {
+    const char = 'any' in unit ? 'x' : (unit.hints.find((hint) => hint !== '.' && unit.set(hint)) ?? unit.hints.find(unit.set));
+    if (char === undefined || char === '/') return null;
+    name += char;
+  }
+  return name;
+}

@@ -6,6 +6,7 @@ export { evaluate, evaluateProjection, type PolicyVerdict } from './evaluate';
 export { type Explanation, explain } from './explain';
 export { type HistoryContext, type HistoryFinding, noHistory } from './history/judge';
 export { matchesOf } from './history/matches';
+export { type LintFinding, lintPolicy } from './lint/lint';
 export { type GateProjection, gateProjection, type ToolCall } from './projection';
 export { type FailedTest, runPolicyTests } from './run-tests';
 export { evaluateTrustTier } from './trust-tier';

@@ -31,7 +31,7 @@ export interface GateProjection {
 }
 
 const workspaceRoot = '/workspace';
-const shellTools: ReadonlySet<string> = new Set(['Bash', 'Monitor']);
+export const shellTools: ReadonlySet<string> = new Set(['Bash', 'Monitor']);
 /** Tools that look at the working directory when they name no path. */
 const searchTools: ReadonlySet<string> = new Set(['Glob', 'Grep', 'LS']);
 const readTools: ReadonlySet<string> = new Set(['Read', 'Glob', 'Grep', 'LS', 'NotebookRead']);

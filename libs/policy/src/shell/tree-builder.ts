@@ -160,7 +160,8 @@ export class TreeBuilder {
         // Its name is expanded like any word, and becomes a variable.
         if (node.name !== undefined) {
           this.#nested(node.name, bases, place);
-          if (isSensitiveName(node.name.value)) this.#note(node.name.text, place, bases, `sets $${node.name.value}, which changes what runs`);
+          if (isSensitiveName(node.name.value))
+            this.#note(node.name.text, place, bases, `sets $${node.name.value}, which changes what runs`);
         }
         this.#node(node.body, bases, { ...place, role: 'background' });
         return both(bases);
