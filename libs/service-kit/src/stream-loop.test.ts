@@ -49,6 +49,25 @@ describe('StreamLoop', () => {
     await made.stop();
   });
 
+  it('keeps a scheduled stream for its time, or for when it moves', async () => {
+    const seen: string[] = [];
+    const { loop: made, clock } = loop((id) => {
+      seen.push(id);
+      return null;
+    });
+    made.schedule(stream(1), 5_000);
+    made.schedule(stream(2), 9_000);
+    made.poll();
+    await made.settled();
+    expect(seen).toEqual([]);
+    clock.now = 5_000;
+    made.poll();
+    made.wakeKnown(stream(2).id, 7);
+    await made.settled();
+    expect(seen.sort()).toEqual([stream(1).id, stream(2).id]);
+    await made.stop();
+  });
+
   it('tries again after a failure', async () => {
     let drives = 0;
     const {

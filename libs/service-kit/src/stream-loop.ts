@@ -38,7 +38,13 @@ export class StreamLoop {
     this.#wake(stream.id, atLeast);
   }
 
-  /** The same, but only for a stream that is being kept moving. */
+  /** Keeps a stream moving from `at` on, without driving it before: for what a restart finds in its own table, however much that is. */
+  schedule(stream: StreamRef, at: number): void {
+    this.#streams.set(stream.id, stream);
+    this.#timers.set(stream.id, at);
+  }
+
+  /** The same as `wake`, but only for a stream that is being kept moving. */
   wakeKnown(id: string, atLeast: number): void {
     if (this.#streams.has(id)) this.#wake(id, atLeast);
   }

@@ -8,8 +8,11 @@ export async function attendRun(ports: Ports, stream: StreamRef, options: { atLe
   const now = (): number => ports.clock.now().getTime();
   const cached = await ports.ledger.state(runFold, stream);
   const { state } = cached.version < options.atLeast ? await ports.ledger.state(runFold, stream, { fresh: true }) : cached;
-  if (settleOverdue(state, now()).length > 0) {
-    await ports.ledger.decide(runFold, stream, (run) => ({ events: settleOverdue(run, now()), result: undefined }));
+  for (let more = settleOverdue(state, now()).length > 0; more; ) {
+    more = await ports.ledger.decide(runFold, stream, (run) => {
+      const events = settleOverdue(run, now());
+      return { events, result: events.length > 0 };
+    });
   }
   return nextExpiry((await ports.ledger.state(runFold, stream)).state);
 }

@@ -92,7 +92,12 @@ async function world() {
       runs.record(stream, [
         draft('session.status_changed', { from: 'running', to: 'cancelling', reason: 'cancel_requested', outcome: 'cancelled' }),
       ]),
-    events: async (type: string) => ((await store.read(stream)) as readonly TimelineEvent[]).filter((event) => event.type === type),
+    events: async (type: string) => {
+      const all: TimelineEvent[] = [];
+      for (let page: readonly TimelineEvent[] | null = null; page === null || page.length > 0; all.push(...page))
+        page = (await store.read(stream, { after: all.length, limit: 1_000 })) as readonly TimelineEvent[];
+      return all.filter((event) => event.type === type);
+    },
   };
 }
 const outcome = (settled: Promise<unknown>) =>
@@ -223,6 +228,15 @@ describe('attending a run', () => {
     expect((await events('approval.decided')).map((event) => event.data)).toMatchObject([
       { tool_call_id: 'toolu_1', decision: 'expired', decided_by: 'timeout' },
     ]);
+  });
+
+  it('refuses all of very many when the run winds down, in groups that the ledger takes', async () => {
+    const { portsOf, ask, events, windDown } = await world();
+    for (let i = 0; i < 530; i++) await ask(`toolu_${i}`);
+    await windDown();
+    expect(await attendRun(portsOf(), stream, { atLeast: 0 })).toBeNull();
+    expect(await events('approval.decided')).toHaveLength(530);
+    expect(await events('tool.decision')).toHaveLength(530);
   });
 
   it('refuses what is pending when the run winds down, and a late decision with it', async () => {

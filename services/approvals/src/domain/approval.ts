@@ -73,16 +73,21 @@ export function decideApproval(run: RunState, context: DecideContext): Settled {
   return vote(found, context);
 }
 
-/** What time and the run bring about: events that settle each pending approval that nobody can decide any more. */
+/** So many approvals are settled in one group; a run that waits for more is asked about again. */
+export const settledAtOnceMax = 100;
+
+/** What time and the run bring about: events that settle pending approvals that nobody can decide any more, the first `settledAtOnceMax` of them. */
 export function settleOverdue(run: RunState, now: number): readonly EventDraft[] {
   if (isTerminal(run)) return [];
   const working = acceptsWork(run);
-  return [...run.pendingApprovals.values()].flatMap((approval) => {
-    const found = findApproval(run, approval.approvalId);
-    if (found === null) return [];
-    if (!working) return settle(found, refused);
-    return now >= approval.expiresAt ? settle(found, expired) : [];
-  });
+  const events: EventDraft[] = [];
+  for (const approval of run.pendingApprovals.values()) {
+    const call = run.calls.get(approval.toolCallId);
+    if (call === undefined || (working && now < approval.expiresAt)) continue;
+    events.push(...settle({ call, approval }, working ? expired : refused));
+    if (events.length >= settledAtOnceMax * 2) break;
+  }
+  return events;
 }
 
 /** When the first pending approval expires; null when nothing is pending. */
