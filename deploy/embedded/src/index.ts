@@ -10,6 +10,7 @@ export type { NatsUser } from './nats-config';
 export * from './postgres';
 export { postgresBinaries } from './postgres-binaries';
 export { denyPostgresUser } from './postgres-user';
+export { rotateLedgerKey } from './rotate-key';
 export { looseSecrets, secretFiles } from './secrets';
 export { allInOneEnvironment, type DeploymentFacts, serviceEnvironment, variablesOf } from './service-environment';
 export type { RunningServices } from './service-processes';

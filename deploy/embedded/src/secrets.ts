@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { type ServiceName, ServiceSecrets, serviceNames } from '@fluidbox/contracts';
@@ -39,18 +39,19 @@ const writeOnce = (file: string, make: () => string): void => {
   if (readIfPresent(file) === undefined) writeFileAtomically(file, make());
 };
 
-/** A JWKS of one Ed25519 key, its id the RFC 7638 thumbprint. */
-function publicKeySet(key: KeyObject): string {
-  const { crv, kty, x } = key.export({ format: 'jwk' });
+/** The public part of an Ed25519 key as a JWK, its id the RFC 7638 thumbprint. */
+export function publicJwk(privateKey: KeyObject): { readonly kid: string } {
+  const { crv, kty, x } = createPublicKey(privateKey).export({ format: 'jwk' });
   const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url');
-  return JSON.stringify({ keys: [{ kty, crv, x, kid, alg: 'EdDSA', use: 'sig' }] });
+  return { ...{ kty, crv, x }, kid, ...{ alg: 'EdDSA', use: 'sig' } };
 }
 
 /** Written public part first: a private key without its public part is never left behind. */
 function writeKeyPairOnce(privateFile: string, publicFile: string): void {
-  if (readIfPresent(privateFile) !== undefined && readIfPresent(publicFile) !== undefined) return;
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  writeFileAtomically(publicFile, publicKeySet(publicKey));
+  const known = readIfPresent(privateFile);
+  if (known !== undefined && readIfPresent(publicFile) !== undefined) return;
+  const privateKey = known === undefined ? generateKeyPairSync('ed25519').privateKey : createPrivateKey(known);
+  writeFileAtomically(publicFile, JSON.stringify({ keys: [publicJwk(privateKey)] }));
   writeFileAtomically(privateFile, privateKey.export({ format: 'pem', type: 'pkcs8' }).toString());
 }
 

@@ -109,6 +109,13 @@ export class ApiClient {
     const response = await this.request('GET', `/v1/sessions/${encodeURIComponent(id)}/artifacts/${encodeURIComponent(artifactId)}`);
     return Buffer.from(await response.arrayBuffer());
   }
+  async bundle(id: string): Promise<Buffer> {
+    const response = await this.request('GET', `/v1/sessions/${encodeURIComponent(id)}/bundle`);
+    return Buffer.from(await response.arrayBuffer());
+  }
+  erase(id: string): Promise<{ erased_at: string; erased_by: string }> {
+    return this.json('POST', `/v1/sessions/${encodeURIComponent(id)}/erase`, {});
+  }
   agents(): Promise<Page<AgentView>> {
     return this.json('GET', '/v1/agents');
   }

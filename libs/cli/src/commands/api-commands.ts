@@ -48,10 +48,11 @@ async function connected(
   if (code !== 0) throw new CommandFailure('', code);
 }
 
-const call = (json: boolean | undefined, work: (api: ApiClient, output: Output) => Promise<number>): Promise<void> =>
+/** The same for what needs the API and nothing of the stack. */
+export const call = (json: boolean | undefined, work: (api: ApiClient, output: Output) => Promise<number>): Promise<void> =>
   connected(json, ({ api }, output) => work(api, output));
 
-const withJson = (command: Command): Command => command.option('--json', 'machine-readable output');
+export const withJson = (command: Command): Command => command.option('--json', 'machine-readable output');
 
 /** The commands that speak to the public API. */
 export function registerApiCommands(program: Command): void {

@@ -103,6 +103,7 @@ async function report(api: ApiClient, runId: string, summary: DemoSummary | null
     show('');
     for (const line of (await api.artifact(runId, 'diff')).toString('utf8').trimEnd().split('\n').slice(0, 40)) show(line);
   }
+  output.err(`check the record: npm run -s fluidbox -- export ${runId} -o run.jsonl && npm run -s fluidbox -- verify run.jsonl`);
   output.err(`next: npm run -s fluidbox -- get ${runId}, or a run of your own: README.md, "Two commands"`);
   if (output.json) output.out(JSON.stringify(summary));
   // A completed run whose coverage is not full is no success: something ran that the gate did not decide.

@@ -1,0 +1,122 @@
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { homeLayout, secretFiles } from '@fluidbox/embedded';
+import { endingOf } from '../ending';
+import { buildProgram } from '../program';
+
+const vectors = path.join(__dirname, '../../../verifier/vectors');
+const bundle = path.join(vectors, 'bundle.jsonl');
+const keys = path.join(vectors, 'keys.json');
+const text = fs.readFileSync(bundle, 'utf8');
+
+describe('verify', () => {
+  let home: string;
+  const file = (name: string, content: string): string => {
+    fs.writeFileSync(path.join(home, name), content);
+    return path.join(home, name);
+  };
+  beforeEach(() => {
+    home = fs.mkdtempSync(path.join(os.tmpdir(), 'verify-'));
+    process.env.FLUIDBOX_HOME = home;
+  });
+  afterEach(() => {
+    delete process.env.FLUIDBOX_HOME;
+    fs.rmSync(home, { recursive: true, force: true });
+  });
+
+  /** The command as a person gives it. */
+  async function run(...args: string[]): Promise<{ code: number; said: string }> {
+    const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+    try {
+      await buildProgram().parseAsync(['node', 'fluidbox', ...args]);
+      return { code: 0, said: write.mock.calls.map(([chunk]) => String(chunk)).join('') };
+    } catch (error) {
+      const { exitCode, message } = endingOf(error, {});
+      return { code: exitCode, said: write.mock.calls.map(([chunk]) => String(chunk)).join('') + (message ?? '') };
+    } finally {
+      write.mockRestore();
+    }
+  }
+
+  it('answers 0 for a whole record signed by a trusted key, 1 with the event for a changed one', async () => {
+    const good = await run('verify', bundle, '--keys', keys);
+    expect(good).toEqual({ code: 0, said: expect.stringMatching(/^verified {2}run 0198b3a0.*6 events, signed to its end/) });
+    const changed = file('changed.jsonl', text.replace('"verdict":"deny"', '"verdict":"allow"'));
+    expect(await run('verify', changed, '--keys', keys)).toEqual({
+      code: 1,
+      said: expect.stringMatching(/^TAMPERED .*event 2: .*\(line 7\)/),
+    });
+    // A changed record is one whomever one trusts.
+    expect((await run('verify', changed)).code).toBe(1);
+  });
+
+  it('answers 3 when nobody said whom to trust, and takes the keys of the deployment when there is one', async () => {
+    expect(await run('verify', bundle)).toEqual({ code: 3, said: expect.stringMatching(/^self-consistent, signer not pinned/) });
+    const own = secretFiles(homeLayout(home).secrets).ledgerPublicKeys;
+    fs.mkdirSync(path.dirname(own), { recursive: true });
+    fs.copyFileSync(keys, own);
+    expect((await run('verify', bundle)).code).toBe(0);
+  });
+
+  it('pins signers by thumbprint, all that signed', async () => {
+    const kids = [...text.matchAll(/"kid":"([^"]+)"/g)].map(([, kid]) => kid ?? '');
+    expect((await run('verify', bundle, '--signer', kids[0] ?? '', '--signer', kids[1] ?? '')).code).toBe(0);
+    expect((await run('verify', bundle, '--signer', kids[0] ?? '')).code).toBe(1);
+    expect((await run('verify', bundle, '--signer', kids[0] ?? '', '--keys', keys)).code).toBe(2);
+  });
+
+  it('answers 5 for a record that was cut back, unless a part is enough', async () => {
+    const kid = text.split('\n').filter((line) => line.startsWith('{"checkpoint"'));
+    const first = JSON.parse(
+      Buffer.from((JSON.parse(kid[0] ?? '') as { jws: string }).jws.split('.')[0] ?? '', 'base64url').toString(),
+    ).kid;
+    const cut = text
+      .split('\n')
+      .filter((line) => !/"seq":[4-6]\b/.test(line) && (!line.startsWith('{"key"') || line.includes(first)))
+      .map((line) => (line.startsWith('{"end"') ? '{"end":{"checkpoints":1,"documents":2,"events":3,"keys":1}}' : line));
+    const partial = file('cut.jsonl', cut.join('\n'));
+    expect(await run('verify', partial, '--keys', keys)).toEqual({
+      code: 5,
+      said: expect.stringMatching(/^NOT COMPLETE .*signed to event 3/),
+    });
+    expect((await run('verify', partial, '--keys', keys, '--partial')).code).toBe(0);
+    expect((await run('verify', partial, '--partial')).code).toBe(3);
+  });
+
+  it('compares a file with the artifacts of the run', async () => {
+    expect((await run('verify', bundle, '--keys', keys, '--artifact', file('diff', 'diff'))).code).toBe(0);
+    expect(await run('verify', bundle, '--keys', keys, '--artifact', file('other', 'other'))).toMatchObject({ code: 1 });
+  });
+
+  it('names a file that is not there or no key set, and prints JSON for machines', async () => {
+    expect(await run('verify', path.join(home, 'none'))).toEqual({ code: 2, said: expect.stringContaining('none') });
+    expect(await run('verify', bundle, '--keys', file('x', '{}'))).toEqual({
+      code: 2,
+      said: expect.stringContaining('not a set of public keys'),
+    });
+    expect(JSON.parse((await run('verify', bundle, '--keys', keys, '--json')).said)).toMatchObject({ verdict: 'verified', signedTo: 6 });
+  });
+
+  it('is told what to erase before anything is asked', async () => {
+    expect(await run('erase', 'run')).toEqual({ code: 2, said: expect.stringContaining('--content') });
+  });
+
+  it('keys rotate adds a key and keeps the old ones', async () => {
+    expect(await run('keys', 'rotate')).toEqual({ code: 1, said: expect.stringContaining('start the stack once') });
+    const files = secretFiles(homeLayout(home).secrets);
+    fs.mkdirSync(files.dir, { recursive: true });
+    fs.copyFileSync(keys, files.ledgerPublicKeys);
+    const rotated = (await run('keys', 'rotate')).said.trim();
+    const listed = (await run('keys', 'list')).said.trim().split('\n');
+    expect(listed).toHaveLength(3);
+    expect(listed[2]).toBe(rotated);
+    expect((await run('verify', bundle)).code).toBe(0);
+    const point = execFileSync('openssl', ['pkey', '-in', files.ledgerKey, '-pubout', '-outform', 'DER'])
+      .subarray(-32)
+      .toString('base64url');
+    expect(fs.readFileSync(files.ledgerPublicKeys, 'utf8')).toContain(point);
+    expect(fs.statSync(files.ledgerKey).mode & 0o777).toBe(0o600);
+  });
+});

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import { homeFolder, homeLayout, secretFiles } from '@fluidbox/embedded';
+import { type KeySet, keySetOf, type Report, type Trust, type Verdict, verifyBundle } from '@fluidbox/verifier';
+import type { ApiClient } from '../api/client';
+import { exitCodes } from '../exit-codes';
+import { CommandFailure } from '../failure';
+import type { Output } from '../output';
+import { plain } from '../paint';
+import { readTextFile } from '../text-file';
+
+/** Exit codes of `verify`: a script that asks for 0 gets a whole, signed, unchanged run and nothing less. */
+const exitCodeOf: Readonly<Record<Verdict, number>> = {
+  verified: exitCodes.ok,
+  tampered: exitCodes.run_failed,
+  unpinned: 3,
+  incomplete: exitCodes.refused,
+};
+
+/** Writes the bundle of a run and says what is in it. The trust of whoever gets it is theirs, so none is claimed here. */
+export async function exportCommand(
+  api: ApiClient,
+  run: string,
+  options: { output: string },
+  output: Output,
+  toStdout: (bytes: Buffer) => void,
+): Promise<number> {
+  const bundle = await api.bundle(run);
+  if (options.output === '-') toStdout(bundle);
+  else writeNamedFile(options.output, bundle);
+  const report = verifyBundle(bundle, null);
+  if (report.finding !== null) {
+    output.err(`this record does not agree with itself: ${findingText(report.finding)}`);
+    return exitCodes.run_failed;
+  }
+  const file = options.output === '-' ? null : options.output;
+  if (output.json && file !== null) output.out(JSON.stringify({ file, bytes: bundle.length, ...report }));
+  else
+    output.err(`${report.events} events, ${signedText(report)}${file === null ? '' : `; check it: npm run -s fluidbox -- verify ${file}`}`);
+  return exitCodes.ok;
+}
+
+function writeNamedFile(file: string, bytes: Buffer): void {
+  try {
+    fs.writeFileSync(file, bytes);
+  } catch (cause) {
+    throw new CommandFailure(`--output ${file}: ${cause instanceof Error ? cause.message : String(cause)}`, exitCodes.usage);
+  }
+}
+
+export interface VerifyOptions {
+  readonly keys?: string;
+  readonly signer?: readonly string[];
+  readonly witness?: string;
+  readonly artifact?: readonly string[];
+  readonly partial?: boolean;
+}
+
+/** Judges a bundle offline: no stack, no network. */
+export function verifyCommand(file: string, options: VerifyOptions, output: Output): number {
+  const bundle = readBytes(file);
+  const { trust, from } = trustOf(options);
+  const report = verifyBundle(bundle, trust, options.witness === undefined ? undefined : readTextFile(options.witness, '--witness'));
+  const strangers = report.finding === null ? strangeFiles(report, options.artifact ?? []) : [];
+  const accepted = report.verdict === 'incomplete' && options.partial === true && report.signedTo > 0;
+  const code = strangers.length > 0 ? exitCodes.run_failed : accepted ? exitCodes.ok : exitCodeOf[report.verdict];
+  if (output.json) output.out(JSON.stringify({ ...report, trusted: from, strangers }));
+  else
+    for (const line of [...reportLines(report, from), ...strangers.map((each) => `  ${each} is no artifact of this run`)]) output.out(line);
+  return code;
+}
+
+function readBytes(file: string): Buffer {
+  try {
+    return fs.readFileSync(file === '-' ? 0 : file);
+  } catch (cause) {
+    throw new CommandFailure(`${file}: ${cause instanceof Error ? cause.message : String(cause)}`, exitCodes.usage);
+  }
+}
+
+/** Whom to trust comes from the caller, or from the deployment of this folder; never from the bundle. */
+function trustOf({ keys, signer }: VerifyOptions): { trust: Trust; from: string | null } {
+  if (keys !== undefined && signer !== undefined) throw new CommandFailure('--keys and --signer exclude each other', exitCodes.usage);
+  if (signer !== undefined) return { trust: { signers: signer }, from: 'the signers named' };
+  if (keys !== undefined) return { trust: { keys: parsedKeys(readTextFile(keys, '--keys'), keys) }, from: keys };
+  const own = secretFiles(homeLayout(homeFolder()).secrets).ledgerPublicKeys;
+  if (!fs.existsSync(own)) return { trust: null, from: null };
+  return { trust: { keys: parsedKeys(readTextFile(own, 'public keys'), own) }, from: own };
+}
+
+function parsedKeys(text: string, file: string): KeySet {
+  try {
+    return keySetOf(text);
+  } catch (cause) {
+    throw new CommandFailure(
+      `${file} is not a set of public keys (JWKS): ${cause instanceof Error ? cause.message : String(cause)}`,
+      exitCodes.usage,
+    );
+  }
+}
+
+const strangeFiles = (report: Report, files: readonly string[]): string[] =>
+  files.filter((file) => {
+    const digest = `sha256:${createHash('sha256').update(readBytes(file)).digest('hex')}`;
+    return !report.artifacts.some(({ sha256 }) => sha256 === digest);
+  });
+
+const findingText = ({ seq, line, what }: NonNullable<Report['finding']>): string =>
+  `${seq === null ? '' : `event ${seq}: `}${plain(what)}${line === null ? '' : ` (line ${line})`}`;
+
+function signedText({ complete, signedTo, events }: Report): string {
+  if (complete) return 'signed to its end';
+  if (signedTo === 0) return 'nothing of it is signed yet';
+  return signedTo === events
+    ? `signed to event ${signedTo}`
+    : `signed to event ${signedTo}, events ${signedTo + 1} to ${events} are unsigned`;
+}
+
+function reportLines(report: Report, from: string | null): string[] {
+  const { verdict, finding, stream } = report;
+  const about = `${stream === null ? 'this file' : stream.replace('-', ' ')}: `;
+  if (finding !== null) return [`TAMPERED  ${about}${findingText(finding)}`];
+  const signers = report.signers.map((kid) => `  signer    ${kid}`);
+  const artifacts = report.artifacts.map(({ kind, sha256 }) => `  ${kind.padEnd(9)} ${plain(sha256)}`);
+  const witnessed =
+    report.witnessed === null ? [] : [`  witnessed ${report.witnessed === 0 ? 'nothing of this run' : `to event ${report.witnessed}`}`];
+  const lines = [`${about}${report.events} events, ${signedText(report)}`, ...signers, ...artifacts, ...witnessed];
+  switch (verdict) {
+    case 'verified':
+      return [`verified  ${lines[0]}`, ...lines.slice(1), `  trusted   ${from}`];
+    case 'incomplete':
+      return [
+        `NOT COMPLETE  ${lines[0]}; the signed end of the run is missing (--partial accepts that)`,
+        ...lines.slice(1),
+        `  trusted   ${from}`,
+      ];
+    default:
+      return [
+        `self-consistent, signer not pinned: anybody can make such a file; say whom you trust with --keys FILE or --signer THUMBPRINT`,
+        ...lines,
+      ];
+  }
+}
+
+/** Before a stack is asked: what is destroyed here comes back from nowhere. */
+export function checkErase(options: { content?: boolean }): void {
+  if (options.content !== true)
+    throw new CommandFailure(
+      'say what to erase: --content destroys task, messages, tool inputs and files of the run for ever; its record stays',
+      exitCodes.usage,
+    );
+}
+
+export async function eraseCommand(api: ApiClient, run: string, output: Output): Promise<number> {
+  const erased = await api.erase(run);
+  output.out(
+    output.json
+      ? JSON.stringify(erased)
+      : `content of ${run} was erased at ${erased.erased_at} by ${erased.erased_by}; its record stays verifiable`,
+  );
+  return exitCodes.ok;
+}
