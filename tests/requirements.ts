@@ -34,4 +34,7 @@ export const requirements = {
   'API-3': 'a stream resumes after Last-Event-ID and ends with the terminal event',
   'API-4': 'roles: a member sees its own runs only, an approver decides, an admin manages',
   'READ-1': 'a read model is filled anew beside the live one, to the same rows, while events flow and after a crash in the middle',
+  'WATCH-1': 'an event is read once and encoded once per process, however many watch the run',
+  'WATCH-2': 'an open stream ends, and says why, when its token is revoked or expired or may not see the run any longer',
+  'READ-2': 'a run can be read as it stood after any of its events, by the same fold as the live one',
 } as const;

@@ -14,11 +14,13 @@ import { postgresReadModels } from './adapters/read-models';
 import { RecordsController } from './adapters/records.controller';
 import { SessionsController } from './adapters/sessions.controller';
 import { postgresTokenStore } from './adapters/token-store';
-import { ARTIFACTS, AUTHENTICATE, CONTEXT, EXPORT, READ_MODELS, TOKENS } from './adapters/tokens';
+import { ARTIFACTS, AUTHENTICATE, CONTEXT, EXPORT, HUB, READ_MODELS, TOKENS } from './adapters/tokens';
 import { TokensController } from './adapters/tokens.controller';
-import { authenticate } from './app/authenticate';
+import { type Authenticate, authenticate } from './app/authenticate';
 import type { ExportPorts } from './app/export-bundle';
 import { readArtifact } from './app/read-artifact';
+import { readEvents } from './app/read-events';
+import { WatchHub } from './app/watch-hub';
 import type { Config } from './config';
 
 @Module({})
@@ -55,6 +57,18 @@ export function gatewayModule(context: ServiceContext, config: Config): DynamicM
       {
         provide: AUTHENTICATE,
         useFactory: () => authenticate({ tokens, adminTokenHash, hashToken: hashApiToken, sameSecret, now: () => context.clock.now() }),
+      },
+      {
+        provide: HUB,
+        inject: [AUTHENTICATE],
+        useFactory: (checkToken: Authenticate) =>
+          new WatchHub({
+            readEvents: (org, runId, options) => readEvents(context.ledger, org, runId, options),
+            heads: (org, streams) => context.store.heads(org, streams),
+            authenticate: checkToken,
+            now: () => performance.now(),
+            onFailure: (doing, error) => context.log.warn({ err: error }, `${doing} failed`),
+          }),
       },
       { provide: ARTIFACTS, useFactory: () => readArtifact({ ledger: context.ledger, blobs: new FolderBlobStore(config.blobsDir) }) },
     ],

@@ -32,6 +32,12 @@ export class ApiError extends Error {
   }
 }
 
+/** The stream ended before the run did: its token is not good any more, or it may not see the run. */
+function endOf(data: string): ApiError {
+  const { code, detail } = JSON.parse(data) as { code: string; detail: string };
+  return new ApiError(code === 'unauthorized' ? 401 : 403, code, detail);
+}
+
 /** Nothing answers at the address, or the connection broke. */
 export class Unreachable extends CommandFailure {
   constructor(url: string, cause: unknown) {
@@ -158,10 +164,13 @@ export class ApiClient {
           accept: 'text/event-stream',
           'last-event-id': String(cursor),
         });
+        // The run has ended, and there is nothing after the cursor.
+        if (response.status === 204) return;
         if (response.body === null) throw new Error('the stream has no body');
         failures = 0;
         answered = true;
-        for await (const data of readServerSentEvents(response.body)) {
+        for await (const { event: kind, data } of readServerSentEvents(response.body)) {
+          if (kind === 'end') throw endOf(data);
           const event = JSON.parse(data) as EventView;
           cursor = event.seq;
           yield event;

@@ -11,13 +11,18 @@ async function* chunksOf(bytes: Uint8Array, cuts: readonly number[]): AsyncGener
 }
 const read = async (text: string, cuts: readonly number[] = []): Promise<string[]> => {
   const found: string[] = [];
-  for await (const data of readServerSentEvents(chunksOf(Buffer.from(text), cuts))) found.push(data);
+  for await (const { event, data } of readServerSentEvents(chunksOf(Buffer.from(text), cuts)))
+    found.push(event === 'message' ? data : `${event}: ${data}`);
   return found;
 };
 
 describe('server-sent events', () => {
   it('gives the data of each event and passes over comments, ids and retry hints', async () => {
     expect(await read('retry: 1000\n\n: beat\n\nid: 1\ndata: {"a":1}\n\nid: 2\ndata: x\ndata: y\n\n')).toEqual(['{"a":1}', 'x\ny']);
+  });
+
+  it('says how an event is called, and forgets it with the event', async () => {
+    expect(await read('event: end\ndata: over\n\nevent: beat\n\ndata: x\n\n')).toEqual(['end: over', 'x']);
   });
 
   it('gives nothing for an event that was cut off', async () => {

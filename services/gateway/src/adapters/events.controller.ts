@@ -1,16 +1,15 @@
 import { type EventView, type Principal, Problem } from '@fluidbox/contracts';
+import { isTerminal } from '@fluidbox/run-stream';
 import { type ServiceContext, zodPipe } from '@fluidbox/service-kit';
 import { Controller, Get, Headers, Inject, Param, Query, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import type { Authenticate } from '../app/authenticate';
 import { eventsPageMax, readEvents } from '../app/read-events';
 import { readRun } from '../app/read-run';
-import { stillSees } from '../app/still-sees';
-import { watchRun } from '../app/watch-run';
+import type { WatchHub } from '../app/watch-hub';
 import { Caller, MemberGuard } from './principal.guard';
 import { openEventStream } from './sse';
-import { AUTHENTICATE, CONTEXT } from './tokens';
+import { CONTEXT, HUB } from './tokens';
 
 const after = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const PageQuery = z.strictObject({
@@ -18,15 +17,12 @@ const PageQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(eventsPageMax).default(eventsPageMax),
 });
 const StreamQuery = z.strictObject({ after: after.optional() });
-/** How often a watcher looks by itself, in case a wake-up was lost; and whether its token is still good. */
-const pollMs = 5_000;
-
 @Controller('v1/sessions/:id/events')
 @UseGuards(MemberGuard)
 export class EventsController {
   constructor(
     @Inject(CONTEXT) private readonly context: ServiceContext,
-    @Inject(AUTHENTICATE) private readonly authenticate: Authenticate,
+    @Inject(HUB) private readonly hub: WatchHub,
   ) {}
 
   @Get()
@@ -49,24 +45,22 @@ export class EventsController {
     @Headers('authorization') authorization: string | undefined,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const { invokedBy } = await readRun(this.context.ledger, principal, id);
-    const start =
-      lastEventId === undefined
-        ? { success: true as const, data: query.after ?? 0 }
-        : after.safeParse(/^\d{1,16}$/.test(lastEventId) ? lastEventId : Number.NaN);
-    if (!start.success) throw new Problem('invalid_request', 'Last-Event-ID: must be the seq of the last event you received');
-    const watcher = openEventStream(reply);
-    const { ledger, bus, clock } = this.context;
-    const run = { invokedBy, org: principal.org };
-    const mayGoOn = stillSees({ authenticate: this.authenticate, now: () => clock.now() }, { authorization, run }, pollMs);
-    try {
-      await watchRun({ ledger, bus, pollMs, mayGoOn }, principal.org, id, start.data, watcher);
-    } catch (error) {
-      // The answer has begun: the only honest end is a cut connection, after which the client resumes by its last id.
-      this.context.log.warn({ err: error, run_id: id }, 'event stream cut');
-      watcher.cut();
-      return;
-    }
-    watcher.end();
+    const run = await readRun(this.context.ledger, principal, id);
+    const start = lastEventId === undefined ? (query.after ?? 0) : seqOf(lastEventId);
+    if (start > run.version)
+      throw new Problem('invalid_request', `${lastEventId === undefined ? 'after' : 'Last-Event-ID'}: the run has ${run.version} events`);
+    const request = { run: { id, org: principal.org, invokedBy: run.invokedBy }, after: start, authorization };
+    this.hub.admit(request);
+    reply.hijack();
+    // Nothing will ever come: the answer that keeps an EventSource from asking again.
+    if (isTerminal(run) && start === run.version) reply.raw.writeHead(204).end();
+    else openEventStream(reply.raw, (sink) => this.hub.watch(request, sink));
   }
+}
+
+/** Compared as a number; anything else would be a silent start somewhere. */
+function seqOf(lastEventId: string): number {
+  const seq = after.safeParse(/^\d{1,16}$/.test(lastEventId) ? lastEventId : Number.NaN);
+  if (!seq.success) throw new Problem('invalid_request', 'Last-Event-ID: must be the seq of the last event you received');
+  return seq.data;
 }

@@ -27,6 +27,7 @@ const ListQuery = z.strictObject({
   cursor: z.string().max(400).optional(),
   status: z.string().max(32).optional(),
 });
+const GetQuery = z.strictObject({ at: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional() });
 const IdempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,200}$/, 'must be 1-200 visible ASCII characters')
@@ -77,8 +78,12 @@ export class SessionsController {
   }
 
   @Get(':id')
-  async get(@Caller() principal: Principal, @Param('id') id: string): Promise<{ session: SessionView }> {
-    return { session: await readSession(this.context.ledger, principal, id) };
+  async get(
+    @Caller() principal: Principal,
+    @Param('id') id: string,
+    @Query(zodPipe(GetQuery)) { at }: z.output<typeof GetQuery>,
+  ): Promise<{ session: SessionView }> {
+    return { session: await readSession(this.context.ledger, principal, id, at) };
   }
 
   @Post(':id/cancel')

@@ -1,49 +1,24 @@
-import type { EventView } from '@fluidbox/contracts';
-import type { FastifyReply } from 'fastify';
-import type { Watcher } from '../app/watch-run';
+import type { ServerResponse } from 'node:http';
+import type { Sink } from '../app/run-channel';
+import type { Watching } from '../app/watch-hub';
+import { firstFrame } from '../domain/event-batch';
 
-const heartbeatMs = 15_000;
-const slowClientMs = 30_000;
+const endMs = 30_000;
 
-/** A server-sent event stream on a hijacked reply: `id` = seq, a comment every 15 s, no buffering on the way. */
-export function openEventStream(reply: FastifyReply): Watcher & { end(): void; cut(): void } {
-  reply.hijack();
-  const response = reply.raw;
+/** A server-sent event stream on a raw response: no buffering on the way. `watch` is called once the head is out. */
+export function openEventStream(response: ServerResponse, watch: (sink: Sink) => Watching): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' });
-  response.write('retry: 1000\n\n');
-  const heartbeat = setInterval(() => response.write(': beat\n\n'), heartbeatMs);
-  const closed = new Promise<void>((resolve) => {
-    response.once('close', () => {
-      clearInterval(heartbeat);
-      resolve();
-    });
-  });
-  return {
-    closed,
-    async send(event: EventView): Promise<boolean> {
-      if (response.destroyed) return false;
-      if (response.write(`id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`)) return true;
-      const drained = await drainWithin(response, slowClientMs);
-      if (!drained) response.destroy();
-      return drained;
+  response.write(firstFrame);
+  const watching = watch({
+    write: (bytes) => response.destroyed || response.write(bytes),
+    end: (lastWords) => {
+      // Who does not take the end either is no longer the hub's to cut.
+      const late = setTimeout(() => response.destroy(), endMs);
+      response.once('close', () => clearTimeout(late));
+      response.end(lastWords);
     },
-    end: () => response.end(),
-    cut: () => response.destroy(),
-  };
-}
-
-function drainWithin(response: NodeJS.WritableStream, ms: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const settle = (drained: boolean) => {
-      clearTimeout(timer);
-      response.off('drain', onDrain);
-      response.off('close', onClose);
-      resolve(drained);
-    };
-    const onDrain = () => settle(true);
-    const onClose = () => settle(false);
-    const timer = setTimeout(() => settle(false), ms);
-    response.once('drain', onDrain);
-    response.once('close', onClose);
+    cut: () => void response.destroy(),
   });
+  response.on('drain', () => watching.drained());
+  response.once('close', () => watching.closed());
 }

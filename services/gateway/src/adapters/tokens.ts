@@ -5,3 +5,4 @@ export const TOKENS = Symbol('token store');
 export const READ_MODELS = Symbol('read models');
 export const EXPORT = Symbol('export ports');
 export const ARTIFACTS = Symbol('artifact reader');
+export const HUB = Symbol('watch hub');

@@ -1,26 +1,24 @@
-import { type EventView, type RecordedEvent, runStream, type StreamRef } from '@fluidbox/contracts';
-import type { Ledger } from '@fluidbox/event-store';
-import { z } from 'zod';
+import { type EventView, runStream } from '@fluidbox/contracts';
+import type { Ledger, OpenedEvent } from '@fluidbox/event-store';
 
 export const eventsPageMax = 500;
 
-/** Events after `after` with their hash and what is left of their content. Content that cannot be opened (erased) is null, the event stays. */
+/** Events after `after` with their hash and what is left of their content. An event whose content cannot be opened (erased) stays, so does one of an unknown type. */
 export async function readEvents(
-  ledger: Ledger,
+  ledger: Pick<Ledger, 'readOpened'>,
   org: string,
   runId: string,
-  options: { after: number; limit: number },
+  options: { after: number; limit: number; bytesMax?: number },
 ): Promise<EventView[]> {
-  const stream = runStream(runId, org);
-  const events = await ledger.store.readWithHashes(stream, options);
-  return Promise.all(events.map((event) => eventView(ledger, stream, event)));
+  return (await ledger.readOpened(runStream(runId, org), options)).map(eventView);
 }
 
-async function eventView(ledger: Ledger, stream: StreamRef, event: RecordedEvent & { hash: string; body: string }): Promise<EventView> {
-  const digests = z.object({ content: z.record(z.string(), z.string()).optional() }).parse(JSON.parse(event.body)).content;
-  const content: Record<string, unknown> = {};
-  if (digests?.rest !== undefined) Object.assign(content, await ledger.content(stream, event.seq, 'rest'));
-  if (digests?.projection !== undefined) content.projection = await ledger.content(stream, event.seq, 'projection');
+function eventView(event: OpenedEvent): EventView {
+  const { rest, projection } = event.opened;
+  const content: Record<string, unknown> = {
+    ...(rest as Record<string, unknown> | undefined),
+    ...(projection === undefined ? {} : { projection }),
+  };
   return {
     seq: event.seq,
     type: event.type,

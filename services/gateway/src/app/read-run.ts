@@ -6,6 +6,7 @@ import { maySeeRun } from '../domain/authority';
 import { readErasure } from './read-erasure';
 
 const RunPath = z.uuid();
+const pageSize = 1_000;
 
 /** A run as its principal may see it, read to its head; `not_found` for every other one, so that ids reveal nothing. */
 export async function readRun(ledger: Ledger, principal: Principal, runId: string): Promise<RunState> {
@@ -16,8 +17,23 @@ export async function readRun(ledger: Ledger, principal: Principal, runId: strin
   return state;
 }
 
-export async function readSession(ledger: Ledger, principal: Principal, runId: string): Promise<SessionView> {
-  const run = await readRun(ledger, principal, runId);
+/** The run as it stood after its event `at`: the same fold, over the beginning of the same stream. Who may see it is decided by what is true now. */
+export async function readRunAt(ledger: Ledger, principal: Principal, runId: string, at: number): Promise<RunState> {
+  const { version } = await readRun(ledger, principal, runId);
+  if (at > version) throw new Problem('invalid_request', `at: the run has ${version} events`);
+  const stream = runStream(runId, principal.org);
+  let state = runFold.initial();
+  while (state.version < at) {
+    const events = await ledger.store.read(stream, { after: state.version, limit: Math.min(pageSize, at - state.version) });
+    if (events.length === 0) throw new Error(`run ${runId} has no event ${state.version + 1}, but ${version}`);
+    state = events.reduce(runFold.evolve, state);
+  }
+  return state;
+}
+
+/** `at`: as it stood after this event, without what came later. */
+export async function readSession(ledger: Ledger, principal: Principal, runId: string, at?: number): Promise<SessionView> {
+  const run = at === undefined ? await readRun(ledger, principal, runId) : await readRunAt(ledger, principal, runId, at);
   const stream = runStream(runId, principal.org);
   const [created] = await ledger.store.read(stream, { after: 0, limit: 1 });
   const task = await contentField(ledger, stream, created, 'task');
