@@ -13,6 +13,7 @@ import { Rebuilds } from './app/rebuilds';
 import type { RepublishPorts } from './app/republish-gaps';
 import { RunPictures } from './app/run-pictures';
 import { type CheckpointPorts, signDueCheckpoints } from './app/sign-checkpoint';
+import { tellAll } from './app/witness';
 import type { Config } from './config';
 import { LiveRuns } from './domain/live-runs';
 
@@ -45,7 +46,10 @@ export function projectorModule(context: ServiceContext, config: Config): Dynami
     kid: key.kid,
     sign: (checkpoint) => signCheckpoint(key, checkpoint),
     save: saveCheckpoint,
-    witness: ({ org, id, seq, hash, jws }) => bus.publishWitness(org, id, { seq, hash, jws }),
+    witness: tellAll(
+      [{ name: 'JetStream', tell: ({ org, id, seq, hash, jws }) => bus.publishWitness(org, id, { seq, hash, jws }) }],
+      (witness, error) => log.error({ witness, err: error }, 'a head did not reach a witness; heads of the last hour go out again at the next start'),
+    ),
     live: new LiveRuns(checkpointEveryMs),
   };
   const rebuilds = new Rebuilds({

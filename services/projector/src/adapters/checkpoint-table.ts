@@ -1,5 +1,5 @@
 import type { SqlClient } from '@fluidbox/event-store';
-import type { SignedHead } from '../app/sign-checkpoint';
+import { type SignedHead, witnessId } from '../app/sign-checkpoint';
 
 export async function saveCheckpoint(tx: SqlClient, head: SignedHead, kid: string): Promise<boolean> {
   const { rowCount } = await tx.query(
@@ -18,7 +18,7 @@ export async function checkpointsSince(sql: SqlClient, since: Date): Promise<Sig
   );
   return rows.map((row) => ({
     org: row.org_id,
-    id: row.stream.slice('run-'.length),
+    id: witnessId(row.stream),
     stream: row.stream,
     seq: Number(row.seq),
     hash: row.hash.toString('hex'),

@@ -1,7 +1,7 @@
 import { type RecordedEvent, type TimelineEvent, terminalStatuses } from '@fluidbox/contracts';
 import type { Clock, EventStore, LogFollower } from '@fluidbox/event-store';
 import { type ProjectPorts, projectPage, projectParked } from '../app/project-page';
-import { type RepublishPorts, republishGaps } from '../app/republish-gaps';
+import { type RepublishPorts, refOf, republishGaps } from '../app/republish-gaps';
 import { type CheckpointPorts, signCheckpoint } from '../app/sign-checkpoint';
 import { liveFollowerName } from '../domain/read-models';
 import { liveVersions, versionsWithout } from './rebuild-table';
@@ -32,22 +32,22 @@ const endsRun = (recorded: RecordedEvent): boolean => {
   );
 };
 
-/** Signs at the end of a run, in the transaction that moves the position; notes which live runs moved. */
+/** Signs at the end of a run and what was erased of it, in the transaction that moves the position; notes which live runs moved. */
 export const checkpointFollower = (ports: CheckpointPorts, clock: Clock): LogFollower => ({
   name: 'projector.checkpoints',
-  categories: ['run'],
+  categories: ['run', 'erasure'],
   async handle(events, tx) {
     const now = clock.now().getTime();
     for (const event of events) {
-      const runId = event.stream.slice('run-'.length);
-      if (endsRun(event)) await signCheckpoint(ports, runId, event.org, tx);
-      else ports.live.moved(runId, event.org, now);
+      const ref = refOf(event);
+      if (ref.category === 'erasure' || endsRun(event)) await signCheckpoint(ports, ref, tx);
+      else ports.live.moved(ref.id, event.org, now);
     }
   },
 });
 
 export const republishFollower = (ports: RepublishPorts): LogFollower => ({
   name: 'projector.republish',
-  categories: ['run', 'agent', 'policy'],
+  categories: ['run', 'agent', 'policy', 'erasure'],
   handle: (events) => republishGaps(ports, events),
 });

@@ -50,7 +50,7 @@ function byStream(events: readonly RecordedEvent[]): Map<string, RecordedEvent[]
   return streams;
 }
 
-function refOf(event: RecordedEvent): StreamRef {
+export function refOf(event: RecordedEvent): StreamRef {
   const cut = event.stream.indexOf('-');
   return { category: event.stream.slice(0, cut) as StreamCategory, id: event.stream.slice(cut + 1), org: event.org };
 }

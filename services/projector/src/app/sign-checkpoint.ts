@@ -1,9 +1,10 @@
-import { type Checkpoint, runStream, streamNameOf } from '@fluidbox/contracts';
+import { type Checkpoint, runStream, type StreamRef, streamNameOf } from '@fluidbox/contracts';
 import type { Clock, EventStore, SqlClient } from '@fluidbox/event-store';
 import type { LiveRuns } from '../domain/live-runs';
 
 export interface SignedHead {
   readonly org: string;
+  /** Under which a witness keeps it: the run, or the name of another stream. */
   readonly id: string;
   readonly stream: string;
   readonly seq: number;
@@ -22,19 +23,22 @@ export interface CheckpointPorts {
   readonly live: LiveRuns;
 }
 
-/** Vouches for a run up to its present head. */
-export async function signCheckpoint(ports: CheckpointPorts, runId: string, org: string, tx: SqlClient): Promise<void> {
-  const ref = runStream(runId, org);
+/** Vouches for a stream up to its present head. */
+export async function signCheckpoint(ports: CheckpointPorts, ref: StreamRef, tx: SqlClient): Promise<void> {
   const head = await ports.store.head(ref);
   if (head === null) return;
   const now = ports.clock.now();
   const stream = streamNameOf(ref);
+  const { org } = ref;
   const checkpoint = { org, stream, seq: head.version, hash: head.hash, at: now.toISOString() } as Checkpoint;
-  const signed = { org, id: runId, stream, seq: head.version, hash: head.hash, jws: await ports.sign(checkpoint) };
+  const signed = { org, id: witnessId(stream), stream, seq: head.version, hash: head.hash, jws: await ports.sign(checkpoint) };
   if (await ports.save(tx, signed, ports.kid)) ports.witness(signed);
-  if (head.closed) ports.live.ended(runId);
-  else ports.live.signed(runId, now.getTime());
+  if (ref.category !== 'run') return;
+  if (head.closed) ports.live.ended(ref.id);
+  else ports.live.signed(ref.id, now.getTime());
 }
+
+export const witnessId = (stream: string): string => stream.replace(/^run-/, '');
 
 /** Every 5 minutes of a live run that moved. One that fails does not keep the others from theirs. */
 export async function signDueCheckpoints(
@@ -43,6 +47,6 @@ export async function signDueCheckpoints(
   onFailure: (runId: string, error: unknown) => void,
 ): Promise<void> {
   for (const { id, org } of ports.live.due(ports.clock.now().getTime())) {
-    await signCheckpoint(ports, id, org, sql).catch((error: unknown) => onFailure(id, error));
+    await signCheckpoint(ports, runStream(id, org), sql).catch((error: unknown) => onFailure(id, error));
   }
 }
