@@ -17,7 +17,7 @@ export interface UpstreamOptions {
 }
 
 /** What a runner may see of any provider's headers. */
-const keptHeaders = new Set(['content-type', 'retry-after', 'x-should-retry']);
+const keptHeaders = new Set(['content-type', 'retry-after', 'retry-after-ms', 'x-should-retry']);
 
 /** The request never left: nothing can have been charged. Anything else may have reached the provider. */
 const notSentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);

@@ -11,7 +11,7 @@ export const openaiResponses: Dialect = {
   provider: {
     keyVariable: 'FLUIDBOX_OPENAI_KEY_FILE',
     credentialHeaders: (key) => ({ authorization: `Bearer ${key}` }),
-    keepsHeader: (name) => name === 'x-request-id' || name === 'retry-after-ms' || name.startsWith('x-ratelimit-'),
+    keepsHeader: (name) => name === 'x-request-id' || name.startsWith('x-ratelimit-'),
   },
   paths: { 'v1/responses': 'generate' },
   screen: (body, _kind, rules) => screenResponses(body, rules),
