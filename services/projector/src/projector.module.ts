@@ -48,7 +48,8 @@ export function projectorModule(context: ServiceContext, config: Config): Dynami
     save: saveCheckpoint,
     witness: tellAll(
       [{ name: 'JetStream', tell: ({ org, id, seq, hash, jws }) => bus.publishWitness(org, id, { seq, hash, jws }) }],
-      (witness, error) => log.error({ witness, err: error }, 'a head did not reach a witness; heads of the last hour go out again at the next start'),
+      (witness, error) =>
+        log.error({ witness, err: error }, 'a head did not reach a witness; heads of the last hour go out again at the next start'),
     ),
     live: new LiveRuns(checkpointEveryMs),
   };
