@@ -17,6 +17,10 @@ export class Redacted {
     this.#text = text;
   }
 
+  text(): string {
+    return this.#text;
+  }
+
   /** A copy: the stored bytes cannot be changed through it. */
   bytes(): Buffer {
     return Buffer.from(this.#text, 'utf8');

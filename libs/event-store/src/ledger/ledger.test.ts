@@ -127,6 +127,8 @@ describe.each(kinds)('ledger on %s', (_name, open) => {
     await a.decide(counter, run, grant);
     expect((await b.state(counter, run)).version).toBe(1);
     for (let i = 0; i < 3; i += 1) await a.decide(counter, run, grant);
+    // Callers are answered first, then the log hears of it.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     const [first, second, , fourth] = messages;
     if (first === undefined || second === undefined || fourth === undefined) throw new Error('no messages');
     b.apply(second);

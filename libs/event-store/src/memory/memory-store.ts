@@ -109,7 +109,7 @@ export function createMemoryStore(): MemoryStore {
       const seq = stream.events.length + 1;
       const row: StoredEvent = {
         recorded: recordedOf(seq, all.length + 1, event.ledger.body()),
-        body: event.ledger.bytes().toString('utf8'),
+        body: event.ledger.text(),
         hash: chainHash(stream.events.at(-1)?.hash ?? genesisHash, seq, event.ledger.digest()),
         category: group.stream.category,
         content: event.content,

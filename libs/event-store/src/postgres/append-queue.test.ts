@@ -66,6 +66,14 @@ describe('append queue', () => {
     expect([byBytes.next(none), byBytes.next(none), byBytes.next(none)].map((units) => units.length)).toEqual([1, 1, 1]);
   });
 
+  it('leaves the other half for a connection that is free, unless there is too little to share', () => {
+    const runs = Array.from({ length: 64 }, () => newRun());
+    const queue = queueOf(runs.map((run) => groupOf(run, 'any')));
+    expect([queue.next(none, 2), queue.next(none, 1)].map((units) => units.length)).toEqual([32, 32]);
+    const few = queueOf(runs.slice(0, 12).map((run) => groupOf(run, 'any')));
+    expect(few.next(none, 2)).toHaveLength(12);
+  });
+
   it('refuses a call whole when it does not fit, and takes it when there is room again', () => {
     const [a, b] = [newRun(), newRun()];
     const queue = queueOf([groupOf(a, 'any', 3)], { queuedEventsMax: 4 });

@@ -22,6 +22,9 @@ export const defaultLimits: QueueLimits = {
   queuedBytesMax: 64 * 1024 * 1024,
 };
 
+/** Smaller batches are not worth a commit of their own. */
+const shareEventsMin = 16;
+
 export interface PlannedUnit extends Unit {
   readonly groups: readonly Entry[];
 }
@@ -62,20 +65,24 @@ export class AppendQueue {
     );
   }
 
-  /** The next batch, in stream order, without the streams of `busy`: their batch is under way. What does not fit stays, in its order. */
-  next(busy: ReadonlySet<string>): PlannedUnit[] {
+  /**
+   * The next batch, in stream order, without the streams of `busy`: their batch is under way. What does not fit stays, in its order. `shares`: how many
+   * connections are free, this one included; callers who all wait for one batch would leave the others idle for ever.
+   */
+  next(busy: ReadonlySet<string>, shares = 1): PlannedUnit[] {
     const units = new Map<string, Entry[]>();
     const ids = new Set<string>();
     const waiting = new Set(busy);
     const left: Entry[] = [];
+    const share = Math.max(shareEventsMin, Math.ceil(this.#events / shares));
+    const eventsMax = Math.min(this.limits.batchEventsMax, share);
     let events = 0;
     let bytes = 0;
     let at = 0;
     for (; at < this.#entries.length; at += 1) {
       const entry = this.#entries[at];
       if (entry === undefined) break;
-      const full =
-        events > 0 && (events + entry.events.length > this.limits.batchEventsMax || bytes + entry.size > this.limits.batchBytesMax);
+      const full = events > 0 && (events + entry.events.length > eventsMax || bytes + entry.size > this.limits.batchBytesMax);
       if (full) break;
       const unit = units.get(entry.stream);
       if (waiting.has(entry.stream) || !mayJoin(unit, entry, ids)) {

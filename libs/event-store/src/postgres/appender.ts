@@ -36,6 +36,9 @@ export class GroupCommitAppender {
   readonly #busy = new Set<string>();
   readonly #idle: Connection[];
   readonly #running = new Set<Promise<void>>();
+  #committing = 0;
+  /** Committed and answered; the log has not heard of it yet. */
+  #unpublished: LogMessage[] = [];
   #closed = false;
 
   constructor(private readonly options: AppenderOptions) {
@@ -54,6 +57,7 @@ export class GroupCommitAppender {
   async close(): Promise<void> {
     this.#closed = true;
     while (this.#running.size > 0) await Promise.all(this.#running);
+    this.#publish();
   }
 
   #start(): void {
@@ -69,12 +73,19 @@ export class GroupCommitAppender {
 
   async #run(connection: Connection): Promise<void> {
     for (;;) {
-      // Lets everybody who was answered by the last batch, or runs in this turn, come along.
-      await new Promise((resolve) => setImmediate(resolve));
-      const units = this.#queue.next(this.#busy);
+      // Lets everybody who was answered by the last batch, or runs in this turn, come along. The log comes behind: it hears of that batch while the next
+      // one is under way, so that no caller waits for it.
+      const turn = new Promise((resolve) => setImmediate(resolve));
+      setImmediate(() => this.#publish());
+      await turn;
+      const units = this.#queue.next(this.#busy, this.options.connections.length - this.#committing);
       if (units.length === 0) return;
       for (const unit of units) this.#busy.add(unit.stream);
+      // What was left for the other connection.
+      this.#start();
+      this.#committing += 1;
       await this.#commit(connection, units);
+      this.#committing -= 1;
       for (const unit of units) this.#busy.delete(unit.stream);
       // What waited for these streams may go with the other connection.
       this.#start();
@@ -162,12 +173,18 @@ export class GroupCommitAppender {
   #stored(unit: PlannedUnit, outcome: UnitOutcome): void {
     const stored = storedEvents(unit.groups, outcome);
     const lead = unit.groups[0]?.group;
-    if (lead !== undefined) this.options.publish(logMessageOf(lead.stream, outcome.generation, stored.log));
+    if (lead !== undefined) this.#unpublished.push(logMessageOf(lead.stream, outcome.generation, stored.log));
     let at = 0;
     for (const entry of unit.groups) {
       const events = stored.recorded.slice(at, at + entry.events.length);
       at += events.length;
       entry.resolve({ ok: true, firstSeq: outcome.version + at - events.length + 1, lastSeq: outcome.version + at, events });
     }
+  }
+
+  #publish(): void {
+    const messages = this.#unpublished;
+    this.#unpublished = [];
+    for (const message of messages) this.options.publish(message);
   }
 }

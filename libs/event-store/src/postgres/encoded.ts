@@ -34,12 +34,12 @@ export function storedEvents(groups: readonly EncodedGroup[], outcome: UnitOutco
   const recorded: RecordedEvent[] = [];
   const log: LogEvent[] = [];
   for (const { events } of groups) {
-    for (const { body, bytes } of events) {
+    for (const { prepared, body } of events) {
       const globalPosition = outcome.positions[recorded.length];
       if (globalPosition === undefined) throw new Error('the database stored fewer events than it was given');
       const seq = outcome.version + recorded.length + 1;
       recorded.push(recordedOf(seq, globalPosition, body));
-      log.push({ seq, globalPosition, body: bytes.toString('utf8') });
+      log.push({ seq, globalPosition, body: prepared.ledger.text() });
     }
   }
   return { recorded, log };
