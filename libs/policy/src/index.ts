@@ -1,5 +1,6 @@
 export { type ArgumentSchema, compileArgumentSchema, type RejectedArguments } from './arguments/compile-schema';
 export { rewriteForAutonomy } from './autonomy';
+export { type BacktestReport, backtest, type ChangedCall, type ChangeKind, changeKinds, type RecordedCall } from './change/backtest';
 export { type CompiledPolicy, compilePolicy } from './compile';
 export { parsePolicy } from './document';
 export { evaluate, evaluateProjection, type PolicyVerdict } from './evaluate';

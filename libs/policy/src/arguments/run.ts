@@ -1,4 +1,4 @@
-import { canonical } from './canonical';
+import { canonical } from '../canonical';
 
 /** Where a value stands, innermost first; made into a JSON pointer only when something is wrong there. */
 export interface Place {

@@ -1,4 +1,4 @@
-import { canonical } from './canonical';
+import { canonical } from '../canonical';
 import { isMultipleOf } from './decimal';
 import { type Check, type Keyword, SchemaProblem } from './run';
 
