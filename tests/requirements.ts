@@ -37,4 +37,7 @@ export const requirements = {
   'WATCH-1': 'an event is read once and encoded once per process, however many watch the run',
   'WATCH-2': 'an open stream ends, and says why, when its token is revoked or expired or may not see the run any longer',
   'READ-2': 'a run can be read as it stood after any of its events, by the same fold as the live one',
+  'LEDGER-1': 'an exported record is verified offline by keys from outside it; a changed one is refused and its first wrong event named',
+  'LEDGER-2': 'erased content is gone for ever and on record, and the record of the run stays verifiable',
+  'LEDGER-3': 'content is stored sealed only, secrets and model requests nowhere',
 } as const;
