@@ -5,4 +5,4 @@ import { bundleRunner } from '@fluidbox/runner-lib/bundle';
 const sdk = createRequire(import.meta.url).resolve('@anthropic-ai/claude-agent-sdk');
 const agentProgram = createRequire(sdk).resolve(`@anthropic-ai/claude-agent-sdk-linux-${process.arch}/claude`);
 
-await bundleRunner({ packageDir: import.meta.dirname, agentProgram: { src: agentProgram, dest: '/opt/claude' } });
+await bundleRunner({ packageDir: import.meta.dirname, agentPrograms: [{ src: agentProgram, dest: '/opt/claude' }] });

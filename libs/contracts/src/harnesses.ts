@@ -62,7 +62,6 @@ export const harnesses = {
         'write_stdin failed: ',
         'TTY execution is disabled by config',
         'login shell is disabled by config',
-        'request_user_input is unavailable',
       ],
     },
     // The gate sees the command as it will run (unwrapped, its directory as a `cd` line) and a patch as its changes: neither is the model's own field.
