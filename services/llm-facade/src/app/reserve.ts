@@ -36,6 +36,7 @@ export async function reserve(
   let patienceMs = ports.settings.reservationWaitMs;
   // Nearly always there is room in the accounts, so they are looked at only when the append was refused for want of it; that is what checks them.
   let accounts: readonly LimitedAccount[] = [];
+  let isHead = false;
   for (;;) {
     let admission = await attempt(accounts);
     if (admission === 'no_room') {
@@ -50,10 +51,17 @@ export async function reserve(
       case 'refused':
         throw new ModelRequestRefused(admission.refusal);
       case 'wait': {
+        // That nothing is free is checked by no append, so it must not rest on a fold that has not heard what was settled elsewhere.
+        if (!isHead) {
+          await ports.ledger.state(runFold, stream, { fresh: true });
+          isHead = true;
+          continue;
+        }
         if (patienceMs <= 0 || hungUp.aborted) throw new ModelRequestRefused(refusals.budgetReserved());
         const began = performance.now();
         await ports.queue.wait(caller.stream.id, Math.min(patienceMs, lookAgainMs), hungUp);
         patienceMs -= performance.now() - began;
+        isHead = false;
         if (accounts.length > 0) accounts = await limits();
       }
     }

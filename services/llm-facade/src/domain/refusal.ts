@@ -21,8 +21,11 @@ export const refusals = {
   staleLease: (): Refusal => ({ ...never(409, 'stale_lease', 'stale lease'), exactBody: staleLeaseBody }),
   notActive: () => never(403, 'run_not_active', 'session is not active'),
   /** Both SDKs stop at a 429 that says so; without `x-should-retry` they would try again for minutes. */
-  budgetExhausted: (budget: string) =>
-    never(429, 'budget_exhausted', `budget_exhausted: the ${budget} budget of this session is spent; stop and report a result`),
+  /** `budget`: a kind, or the key of an account that the session shares with others. */
+  budgetExhausted: (budget: string) => {
+    const name = budget.includes(' of ') ? budget : `the ${budget} budget of this session`;
+    return never(429, 'budget_exhausted', `budget_exhausted: ${name} is spent; stop and report a result`);
+  },
   accountExhausted: (scope: string, period: string) =>
     never(
       429,
