@@ -34,6 +34,13 @@ function decisionSaid({ data, content }: EventView, width: number): string {
 }
 
 /** What the event says, in a few words; the full event is in `--json`. */
+/** Of an account that the run shares with others; nothing for a budget of its own. */
+function accountOf(account: unknown): string {
+  if (typeof account !== 'object' || account === null) return '';
+  const { scope, period } = account as { scope?: unknown; period?: unknown };
+  return ` of ${text(scope)} (${text(period)})`;
+}
+
 function describe(event: EventView, paint: Paint, width: number): string | null {
   const { data, content } = event;
   switch (event.type) {
@@ -77,10 +84,10 @@ function describe(event: EventView, paint: Paint, width: number): string | null 
     case 'model.tool_call_closed':
       return `${text(data.tool)} ${text(data.class)}`;
     case 'coverage.gap':
-      return paint.red(`${text(data.class)} call of ${text(data.tool)}: the gate never saw it`);
+      return paint.red(`${text(data.class)} call of ${text(data.tool)}: the gate did not decide it as the model asked for it`);
     case 'budget.exceeded':
     case 'budget.warned':
-      return `${text(data.budget)} ${text(data.spent)} of ${text(data.limit)}`;
+      return `${text(data.budget)}${accountOf(data.account)} ${text(data.spent)} of ${text(data.limit)}`;
     case 'artifact.collected':
       return `${text(data.name)} · ${text(data.bytes)} bytes · +${text(data.insertions)} −${text(data.deletions)} · ${text(data.sha256).slice(7, 19)}`;
     case 'artifact.missing':

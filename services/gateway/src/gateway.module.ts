@@ -5,6 +5,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './adapters/agents.controller';
 import { ApprovalsController } from './adapters/approvals.controller';
 import { ArtifactsController } from './adapters/artifacts.controller';
+import { BudgetsController } from './adapters/budgets.controller';
 import { postgresCheckpoints } from './adapters/checkpoints';
 import { EventsController } from './adapters/events.controller';
 import { HealthController } from './adapters/health.controller';
@@ -48,6 +49,7 @@ export function gatewayModule(context: ServiceContext, config: Config): DynamicM
       TokensController,
       KeysController,
       HealthController,
+      BudgetsController,
     ],
     providers: [
       { provide: CONTEXT, useValue: context },

@@ -2,15 +2,23 @@ import type {
   AgentView,
   ApprovalView,
   ArtifactView,
+  CostDimension,
+  CostGroup,
+  BudgetView,
   CreateAgentBody,
   CreateSessionBody,
   DecideApprovalBody,
   EventView,
+  GateDimension,
+  GateGroup,
   Page,
+  ParkedView,
   PolicyView,
+  ReadModelView,
   ReviseAgentBody,
   Role,
   SessionView,
+  SetBudgetBody,
 } from '@fluidbox/contracts';
 import { exitCodes } from '../exit-codes';
 import { CommandFailure } from '../failure';
@@ -31,6 +39,9 @@ export class ApiError extends Error {
     this.name = 'ApiError';
   }
 }
+
+const searchOf = (query: Readonly<Record<string, string | number | undefined>>): URLSearchParams =>
+  new URLSearchParams(Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)] as [string, string]])));
 
 /** The stream ended before the run did: its token is not good any more, or it may not see the run. */
 function endOf(data: string): ApiError {
@@ -76,10 +87,7 @@ export class ApiClient {
     return (await this.json<{ session: SessionView }>('GET', `/v1/sessions/${encodeURIComponent(id)}`)).session;
   }
   sessions(query: { limit: number; cursor?: string; status?: string }): Promise<Page<SessionView>> {
-    const text = new URLSearchParams(
-      Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)] as [string, string]])),
-    );
-    return this.json('GET', `/v1/sessions?${text}`);
+    return this.json('GET', `/v1/sessions?${searchOf(query)}`);
   }
   cancel(id: string): Promise<{ cancelled: boolean }> {
     return this.json('POST', `/v1/sessions/${encodeURIComponent(id)}/cancel`, {});
@@ -152,6 +160,32 @@ export class ApiClient {
   }
   async revokeToken(name: string): Promise<void> {
     await this.request('DELETE', `/v1/tokens/${encodeURIComponent(name)}`);
+  }
+
+  budgets(): Promise<{ data: BudgetView[] }> {
+    return this.json('GET', '/v1/budgets');
+  }
+  setBudget(scope: string, body: SetBudgetBody): Promise<BudgetView> {
+    return this.json('PUT', `/v1/budgets/${encodeURIComponent(scope)}`, body);
+  }
+
+  costs(query: { by: CostDimension; from?: string; to?: string }): Promise<Summary<CostDimension, CostGroup>> {
+    return this.json('GET', `/v1/costs?${searchOf(query)}`);
+  }
+  decisions(query: { by: GateDimension; from?: string; to?: string }): Promise<Summary<GateDimension, GateGroup>> {
+    return this.json('GET', `/v1/stats/gate?${searchOf(query)}`);
+  }
+  readModels(): Promise<{ data: ReadModelView[] }> {
+    return this.json('GET', '/v1/read-models');
+  }
+  rebuild(name: string): Promise<ReadModelView> {
+    return this.json('POST', `/v1/read-models/${encodeURIComponent(name)}/rebuild`, {});
+  }
+  parked(): Promise<{ data: ParkedView[] }> {
+    return this.json('GET', '/v1/parked');
+  }
+  replay(follower: string, position: number): Promise<ParkedView> {
+    return this.json('POST', `/v1/parked/${encodeURIComponent(follower)}/${position}/replay`, {});
   }
 
   /** Events as they are committed, resumed by id for as long as it takes, until the run's terminal event. */

@@ -1,6 +1,6 @@
 import path from 'node:path';
-import { roles, runStatuses } from '@fluidbox/contracts';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { costDimensions, gateDimensions, readModelNames, roles, runStatuses } from '@fluidbox/contracts';
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { ApiClient } from '../api/client';
 import { type Connection, withApi } from '../api/connect';
 import { CommandFailure } from '../failure';
@@ -17,7 +17,10 @@ import {
   reviseAgentCommand,
 } from './agents';
 import { approvalsCommand, decideCommand } from './approvals';
+import { listBudgetsCommand, setBudgetCommand } from './budgets';
+import { listParkedCommand, rebuildCommand, replayParkedCommand } from './operations';
 import { type ExplainOptions, explainCalls, testPolicyFile, validatePolicyFile } from './policy-files';
+import { costsCommand, decisionsCommand } from './reports';
 import { cancelCommand, diffCommand, getCommand, listCommand, runCommand, watchCommand, workspaceOf } from './runs';
 import { createTokenCommand, listTokensCommand, revokeTokenCommand } from './tokens';
 
@@ -53,6 +56,51 @@ export const call = (json: boolean | undefined, work: (api: ApiClient, output: O
   connected(json, ({ api }, output) => work(api, output));
 
 export const withJson = (command: Command): Command => command.option('--json', 'machine-readable output');
+
+const withPeriod = (command: Command): Command =>
+  withJson(command)
+    .option('--from <day>', 'first day, YYYY-MM-DD in UTC (default: 29 days before the last)')
+    .option('--to <day>', 'last day (default: today)');
+
+function registerReports(program: Command): void {
+  withPeriod(program.command('costs'))
+    .description('tokens and money of a period, by agent, model or day')
+    .addOption(new Option('--by <what>', 'what to sum by').choices(costDimensions).default('agent'))
+    .action((options: Parameters<typeof costsCommand>[1] & { json?: boolean }) =>
+      call(options.json, (api, output) => costsCommand(api, periodOptions(options), output)),
+    );
+  withPeriod(program.command('stats'))
+    .description('decisions of the gate in a period')
+    .addOption(new Option('--by <what>', 'what to count by').choices(gateDimensions).default('tool'))
+    .action((options: Parameters<typeof decisionsCommand>[1] & { json?: boolean }) =>
+      call(options.json, (api, output) => decisionsCommand(api, periodOptions(options), output)),
+    );
+}
+
+const periodOptions = <By>({ by, from, to }: { by: By; from?: string; to?: string }) => ({
+  by,
+  ...(from === undefined ? {} : { from }),
+  ...(to === undefined ? {} : { to }),
+});
+
+function registerOperations(program: Command): void {
+  withJson(program.command('rebuild'))
+    .addArgument(new Argument('<model>', 'read model').choices(readModelNames))
+    .description('fill a read model anew from the log, beside the live one, and switch')
+    .option('--no-wait', 'return when it has begun')
+    .action((name: string, options: { wait: boolean; json?: boolean }) =>
+      call(options.json, (api, output) => rebuildCommand(api, name, options, output)),
+    );
+  const parked = program.command('parked').description('events that a follower of the log gave up on');
+  withJson(parked.command('list'))
+    .description('which, by which follower, and why')
+    .action((options: { json?: boolean }) => call(options.json, listParkedCommand));
+  withJson(parked.command('replay <follower> <position>'))
+    .description('have one handled again, after its cause was mended')
+    .action((follower: string, position: string, options: { json?: boolean }) =>
+      call(options.json, (api, output) => replayParkedCommand(api, follower, positive(position), output)),
+    );
+}
 
 /** The commands that speak to the public API. */
 export function registerApiCommands(program: Command): void {
@@ -141,8 +189,30 @@ function registerApprovals(program: Command): void {
 
 function registerManagement(program: Command): void {
   registerTokens(program.command('token').description('named API tokens'));
+  registerBudgets(program.command('budget').description('limits that many runs share'));
   registerAgents(program.command('agent').description('agents and their revisions'));
   registerPolicies(program.command('policy').description('policies and their versions'));
+}
+
+const dollarsOrNone = (text: string): number | null => {
+  if (text === 'none') return null;
+  const value = text.trim() === '' ? Number.NaN : Number(text);
+  if (!Number.isFinite(value) || value < 0) throw new InvalidArgumentError('must be a number of dollars from 0 on, or none');
+  return value;
+};
+
+function registerBudgets(budget: Command): void {
+  withJson(budget.command('set'))
+    .description('limit what the organisation or an agent may spend; it binds the next model request')
+    .requiredOption('--scope <scope>', '`org` or `agent:<name>`')
+    .requiredOption('--max-cost-usd <usd>', 'the limit in dollars; `none` lifts it', dollarsOrNone)
+    .addOption(new Option('--period <period>', 'in all, or in each calendar month (UTC)').choices(['total', 'month']).default('month'))
+    .action((options: Parameters<typeof setBudgetCommand>[1] & { json?: boolean }) =>
+      call(options.json, (api, output) => setBudgetCommand(api, options, output)),
+    );
+  withJson(budget.command('list'))
+    .description('what was spent, is reserved and may be spent')
+    .action((options: { json?: boolean }) => call(options.json, listBudgetsCommand));
 }
 
 function registerTokens(token: Command): void {
