@@ -16,6 +16,8 @@ const onlyItsAudience = {
   twins: ['passes the decision on, with the request as it was digested'],
 };
 
+const verifier = { file: 'libs/verifier/src/verify-bundle.test.ts', twins: ['of a finished run is verified, with what it left'] };
+
 export const mutations = {
   interception: {
     promise: 'every tool call of the agent program is asked for, and runs only as decided',
@@ -121,6 +123,51 @@ export const mutations = {
             file: 'libs/redaction/src/scrub.test.ts',
             red: ['marks a secret and never the evidence beside it'],
             twins: ['stores canonical bytes, unchanged when nothing is secret'],
+          },
+        ],
+      },
+      {
+        what: 'content is sealed as it came',
+        patches: [{ file: 'libs/event-store/src/prepare.ts', find: 'const scrubbed = redactContent(value);', replace: 'const scrubbed = value;' }],
+        tests: [
+          {
+            file: 'libs/event-store/src/prepare.test.ts',
+            red: ['scrubs a secret from content before it is sealed and digested'],
+            twins: ['seals content for its own event only'],
+          },
+        ],
+      },
+    ],
+  },
+  record: {
+    promise: 'a changed record is refused, and what is said to be erased is',
+    mutants: [
+      {
+        what: 'the verifier takes any signature of the right length',
+        patches: [
+          {
+            file: 'libs/verifier/src/verify-bundle.ts',
+            find: "if (bytes.length !== 64 || !verify(null, signed, createPublicKey({ key: { ...key }, format: 'jwk' }), bytes))",
+            replace: 'if (bytes.length !== 64 || createPublicKey === null || verify === null || signed === null || key === null)',
+          },
+        ],
+        tests: [{ ...verifier, red: ['the time of a checkpoint: tampered', 'with any byte is noticed'] }],
+      },
+      {
+        what: 'the verifier takes any spelling of a line',
+        patches: [{ file: 'libs/verifier/src/verify-bundle.ts', find: 'if (strict && canonical(value) !== raw)', replace: 'if (strict && canonical(value) === null)' }],
+        tests: [{ ...verifier, red: ['a second member of one name: tampered', 'with what JSON allows and the canonical form does not is refused'] }],
+      },
+      {
+        what: 'the keys of an erased run stay',
+        patches: [
+          { file: 'services/runs/src/app/erase-content.ts', find: '  await ports.erasures.destroy(erasure);\n', replace: '' },
+        ],
+        tests: [
+          {
+            file: 'services/runs/src/adapters/erasure-table.test.ts',
+            red: ['destroys keys, salt, sealed rows and files of one run', 'after its retention takes each class in its time'],
+            twins: ['is refused for a run that lives'],
           },
         ],
       },
