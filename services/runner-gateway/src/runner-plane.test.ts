@@ -307,9 +307,10 @@ describe('the runner plane', () => {
       expect(parked.text().trim()).toBe('');
       expect(asked).toHaveLength(1);
       gate = async () => allow;
-      // Not about this run: nobody is asked again.
+      // Not about this run, or not about this call: nobody is asked again.
       const other = await aRun();
       settled(other.id);
+      settled(run.id, 'call-2');
       settled(run.id);
       await parked.ended;
       expect(JSON.parse(parked.text())).toEqual({ decision: 'allow' });
@@ -414,7 +415,7 @@ describe('the runner plane', () => {
     });
 
     /** What approvals would append: the wake-up is all that this plane uses. */
-    const settled = (id: string): void =>
+    const settled = (id: string, tool_call_id = question.tool_call_id): void =>
       buses.runs.publishLog({
         stream: `run-${id}`,
         category: 'run',
@@ -423,7 +424,7 @@ describe('the runner plane', () => {
         firstSeq: 50,
         lastSeq: 51,
         generation: 1,
-        events: [{ seq: 50, globalPosition: 1, body: '{"type":"approval.decided"}' }],
+        events: [{ seq: 50, globalPosition: 1, body: JSON.stringify({ data: { tool_call_id }, type: 'approval.decided' }) }],
       });
 
     /** A call of which the headers have come: the gate has said `pending`. */

@@ -1,7 +1,7 @@
 import { PolicyDocument, Problem, RunSpec } from '@fluidbox/contracts';
 import type { EventStore } from '@fluidbox/event-store';
-import { compilePolicy, parsePolicy } from '@fluidbox/policy';
-import type { FrozenRules } from '../domain/rules';
+import { type ArgumentSchema, compileArgumentSchema, compilePolicy, parsePolicy } from '@fluidbox/policy';
+import type { ArgumentCheck, FrozenRules } from '../domain/rules';
 
 /** Compiled rules by spec digest, least recently used out first. A digest never changes its meaning, so nothing here goes stale. */
 export function frozenRules(store: Pick<EventStore, 'document'>, rulesMax = 512): (specDigest: string) => Promise<FrozenRules> {
@@ -31,7 +31,20 @@ async function load(store: Pick<EventStore, 'document'>, digest: string): Promis
     autonomy: spec.autonomy,
     policy: compilePolicy(document, source.ok ? source.ruleLines : []),
     policyDigest: spec.policy.digest,
-    argumentSchemas: new Map(),
+    argumentSchemas: new Map(Object.entries(spec.tool_schemas ?? {}).map(([tool, schema]) => [tool, argumentCheck(tool, schema)])),
     comparedFields: spec.harness.compared_fields,
+  };
+}
+
+/** Compiled at its first use: a run calls few of the tools it has. One that does not compile makes its tool un-callable, and no other. */
+function argumentCheck(tool: string, schema: unknown): ArgumentCheck {
+  let compiled: ArgumentSchema | undefined;
+  return (args) => {
+    compiled ??= compileArgumentSchema(schema);
+    if (compiled.ok) return compiled.validate(args)?.summary ?? null;
+    return `the frozen argument schema of ${tool} is invalid, so it cannot be called; refresh the snapshot of its server: ${compiled.problem}`.slice(
+      0,
+      400,
+    );
   };
 }

@@ -325,3 +325,78 @@ tools:
     expect(edit.history).toBeUndefined();
   });
 });
+
+describe('brokered tools, through a frozen spec that has some', () => {
+  const policy = `name: test
+tools:
+  - { match: ["mcp__*"], action: allow }
+`;
+  const spec = {
+    tool_surface: ['Bash', 'mcp__shop__order', 'mcp__shop__bare', 'mcp__shop__odd'],
+    tool_schemas: {
+      mcp__shop__order: {
+        type: 'object',
+        properties: { sku: { type: 'string' }, note: { type: 'string', maxLength: 5 } },
+        required: ['sku'],
+      },
+      mcp__shop__odd: { $ref: 'https://h.example/schema.json' },
+      mcp__shop__hidden: { type: 'object' },
+    },
+  };
+  const brokered = async (more: Partial<RunningRun> = {}) => {
+    const { one, request, store } = await world({ policy, spec: { ...spec, ...more.spec } });
+    let id = 0;
+    const ask = async (tool: string, input: Record<string, unknown>) => requestPermission(one, request('', `m${++id}`, { tool, input }));
+    const decision = async () => (await store.read(stream, { after: 3 })).filter((event) => event.type === 'tool.decision').at(-1)?.data;
+    return { ask, decision, one };
+  };
+
+  it('are called with what the frozen schema takes; the fault is named by place, never by value', async () => {
+    const { ask, decision } = await brokered();
+    expect(await ask('mcp__shop__order', { sku: 'A1' })).toEqual({ status: 'decided', answer: { decision: 'allow' } });
+    const refused = await ask('mcp__shop__order', { sku: 'A1', note: 'hunter2-hunter2' });
+    expect(refused).toMatchObject({ answer: { decision: 'deny', code: 'invalid_input', message: expect.stringContaining('/note') } });
+    expect(JSON.stringify(refused)).not.toContain('hunter2');
+    expect(await decision()).toMatchObject({ verdict: 'deny', source: 'schema', code: 'invalid_input' });
+    expect(await ask('mcp__shop__order', {})).toMatchObject({ answer: { message: expect.stringContaining('/sku is missing') } });
+  });
+
+  it('outside of the frozen surface cannot be called, though a schema of theirs is frozen', async () => {
+    const { ask, decision } = await brokered();
+    expect(await ask('mcp__shop__hidden', {})).toMatchObject({ answer: { decision: 'deny', code: 'tool_not_bound' } });
+    expect(await decision()).toMatchObject({ source: 'capability' });
+  });
+
+  it('without a schema, or with one that does not compile, cannot be called; their neighbours can', async () => {
+    const { ask, decision } = await brokered();
+    expect(await ask('mcp__shop__bare', {})).toMatchObject({ answer: { decision: 'deny', code: 'schema_missing' } });
+    expect(await ask('mcp__shop__odd', {})).toMatchObject({
+      answer: { decision: 'deny', code: 'invalid_input', message: expect.stringContaining('refresh the snapshot') },
+    });
+    expect(await decision()).toMatchObject({ source: 'schema' });
+    expect(await ask('mcp__shop__order', { sku: 'A1' })).toMatchObject({ answer: { decision: 'allow' } });
+  });
+
+  it('are not for a run that may only read', async () => {
+    const { ask, decision } = await brokered({ spec: { trust_tier: 'read_only' } });
+    expect(await ask('mcp__shop__order', { sku: 'A1' })).toMatchObject({ answer: { decision: 'deny', code: 'read_only' } });
+    expect(await decision()).toMatchObject({ source: 'trust_tier', original_verdict: 'allow' });
+  });
+
+  it('are held to it when a person edits them, too', async () => {
+    const { one } = await brokered();
+    const asked = {
+      run_id: runId,
+      org: 'default',
+      generation: 1,
+      tool_call_id: 'e',
+      tool: 'mcp__shop__order',
+      input: { sku: 'A1' },
+      mended: false,
+    } as const;
+    await requestPermission(one, asked);
+    const edit = (input: Record<string, unknown>) => evaluateEdit(one, { run_id: runId, org: 'default', tool_call_id: 'e', input });
+    expect(await edit({ sku: 7 })).toMatchObject({ verdict: 'deny', reason: expect.stringContaining('/sku') });
+    expect(await edit({ sku: 'B2' })).toMatchObject({ verdict: 'allow' });
+  });
+});

@@ -48,7 +48,7 @@ export async function askPermission(ports: Ports, question: Question, { onPendin
   if (ports.wakeUps.watchers(question.run_id) >= parkedPerRunMax)
     throw new Problem('overloaded', 'too many calls of this run wait for an answer');
   const bell = new Bell();
-  const unwatch = ports.wakeUps.watch(question.run_id, () => bell.ring());
+  const unwatch = ports.wakeUps.watch(question.run_id, question.tool_call_id, () => bell.ring());
   let pending = false;
   try {
     for (let askedAfterExpiry = 0; !signal.aborted; ) {
