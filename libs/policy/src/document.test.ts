@@ -63,6 +63,11 @@ describe('a document', () => {
     });
   });
 
+  it('takes each guard alone', () => {
+    for (const guard of ['same_call', 'denials', 'idle_model_calls'] as const)
+      expect(accepted(`name: x\nguards: { ${guard}: 20 }`).document.guards[guard]).toBe(20);
+  });
+
   it.each([
     ['two names', 'name: x\nname: y', '(document)'],
     ['an alias', 'name: &a x\nmode: *a', '(document)'],
@@ -136,7 +141,7 @@ describe('a document', () => {
       'tools',
     ],
     ['a second person', 'name: x\npublish: { second_person: always }', 'publish.second_person'],
-    ['a guard that nothing evaluates', 'name: x\nguards: { idle_model_calls: 20 }', 'guards.idle_model_calls'],
+    ['a guard that would stop everything', 'name: x\nguards: { idle_model_calls: 0 }', 'guards.idle_model_calls'],
     ['NUL', 'name: x\ntools: [{ match: ["a\\0"], action: allow }]', 'tools[0].match[0]'],
     ['a long string', `name: x\ntools: [{ match: [${'a'.repeat(1025)}], action: allow }]`, 'tools[0].match[0]'],
     [

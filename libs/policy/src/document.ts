@@ -114,8 +114,6 @@ interface Meaning {
 function* meaningProblems(document: PolicyDocument): Generator<Meaning> {
   if (document.publish.second_person !== 'never')
     yield { path: ['publish', 'second_person'], message: 'only "never" is available: publishing with a second person does not exist yet' };
-  if (document.guards.idle_model_calls !== null)
-    yield { path: ['guards', 'idle_model_calls'], message: 'is not evaluated by this version; remove it, or it would guard nothing' };
   const conditions = document.tools.reduce((sum, rule) => sum + Object.keys(rule.history ?? {}).length, 0);
   if (conditions > historyConditionsMax)
     yield { path: ['tools'], message: `has ${conditions} history conditions, the limit is ${historyConditionsMax}` };
