@@ -241,6 +241,7 @@ describe('tampering', () => {
       'the other base64 alphabet': `${header}..${signature.replaceAll('-', '+').replaceAll('_', '/')}=`,
       'trailing bits': `${header}..${signature.slice(0, -1)}${signature.endsWith('A') ? 'B' : String.fromCharCode(signature.charCodeAt(signature.length - 1) + 1)}`,
       'a payload inside': `${header}.${encode(checkpoint)}.${signature}`,
+      'another signature': `${header}..${Buffer.alloc(64, 7).toString('base64url')}`,
       'an empty signature': `${header}..`,
       'four parts': `${header}..${signature}.`,
     };
