@@ -147,15 +147,18 @@ describe('an outer sandbox', () => {
     expect(report.readNode).toBe('EACCES');
   });
 
-  it('keeps the workspace read-only for the read_only trust tier', async () => {
-    const plan = fixture.newPlan({ readOnlyWorkspace: true });
+  it.each([
+    ['read-only for the read_only trust tier', true, 'EROFS'],
+    ['writable for the trusted one', false, 'WROTE'],
+  ] as const)('keeps the workspace %s', async (_what, readOnlyWorkspace, outcome) => {
+    const plan = fixture.newPlan({ readOnlyWorkspace });
     await fixture.run(
       plan,
       `try { fs.writeFileSync('/workspace/x', ''); console.error('WROTE'); } catch (e) { console.error(e.code); } process.exit(0);`,
     );
     const exit = await fixture.exit(plan);
-    expect(exit.status === 'ended' && exit.exit.stderr_tail).toContain('EROFS');
-    expect(fs.existsSync(`${plan.workspaceDir}/x`)).toBe(false);
+    expect(exit.status === 'ended' && exit.exit.stderr_tail).toContain(outcome);
+    expect(fs.existsSync(`${plan.workspaceDir}/x`)).toBe(!readOnlyWorkspace);
   });
 
   it('can start a bubblewrap inside, but no tracer, keyring or vsock', async () => {
