@@ -10,12 +10,15 @@ import { postgresCheckpoints } from './adapters/checkpoints';
 import { EventsController } from './adapters/events.controller';
 import { HealthController } from './adapters/health.controller';
 import { KeysController } from './adapters/keys.controller';
+import { OperationsController } from './adapters/operations.controller';
 import { PoliciesController } from './adapters/policies.controller';
 import { postgresReadModels } from './adapters/read-models';
 import { RecordsController } from './adapters/records.controller';
+import { postgresReports } from './adapters/reports';
+import { ReportsController } from './adapters/reports.controller';
 import { SessionsController } from './adapters/sessions.controller';
 import { postgresTokenStore } from './adapters/token-store';
-import { ARTIFACTS, AUTHENTICATE, CONTEXT, EXPORT, HUB, READ_MODELS, TOKENS } from './adapters/tokens';
+import { ARTIFACTS, AUTHENTICATE, CONTEXT, EXPORT, HUB, READ_MODELS, REPORTS, TOKENS } from './adapters/tokens';
 import { TokensController } from './adapters/tokens.controller';
 import { type Authenticate, authenticate } from './app/authenticate';
 import type { ExportPorts } from './app/export-bundle';
@@ -46,15 +49,18 @@ export function gatewayModule(context: ServiceContext, config: Config): DynamicM
       ApprovalsController,
       AgentsController,
       PoliciesController,
+      BudgetsController,
       TokensController,
       KeysController,
+      ReportsController,
+      OperationsController,
       HealthController,
-      BudgetsController,
     ],
     providers: [
       { provide: CONTEXT, useValue: context },
       { provide: TOKENS, useValue: tokens },
       { provide: EXPORT, useValue: records },
+      { provide: REPORTS, useFactory: () => postgresReports(context.sql) },
       { provide: READ_MODELS, useFactory: () => postgresReadModels(context.sql) },
       {
         provide: AUTHENTICATE,

@@ -2,9 +2,9 @@ import type {
   AgentView,
   ApprovalView,
   ArtifactView,
+  BudgetView,
   CostDimension,
   CostGroup,
-  BudgetView,
   CreateAgentBody,
   CreateSessionBody,
   DecideApprovalBody,
@@ -19,6 +19,7 @@ import type {
   Role,
   SessionView,
   SetBudgetBody,
+  Summary,
 } from '@fluidbox/contracts';
 import { exitCodes } from '../exit-codes';
 import { CommandFailure } from '../failure';
@@ -41,7 +42,9 @@ export class ApiError extends Error {
 }
 
 const searchOf = (query: Readonly<Record<string, string | number | undefined>>): URLSearchParams =>
-  new URLSearchParams(Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)] as [string, string]])));
+  new URLSearchParams(
+    Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)] as [string, string]])),
+  );
 
 /** The stream ended before the run did: its token is not good any more, or it may not see the run. */
 function endOf(data: string): ApiError {

@@ -46,7 +46,7 @@ async function connected(
   sources: readonly string[] = [],
 ): Promise<void> {
   const output = standardOutput(json === true);
-  const withSources = (use: (stack: LocalStack) => Promise<number>): Promise<number> => withLocalStack(use, sources);
+  const withSources = (use: (stack: LocalStack) => Promise<number>): Promise<number> => withLocalStack(use, { sources });
   const code = await withApi<number>(process.env, withSources, (connection) => work(connection, output));
   if (code !== 0) throw new CommandFailure('', code);
 }
@@ -192,6 +192,8 @@ function registerManagement(program: Command): void {
   registerBudgets(program.command('budget').description('limits that many runs share'));
   registerAgents(program.command('agent').description('agents and their revisions'));
   registerPolicies(program.command('policy').description('policies and their versions'));
+  registerReports(program);
+  registerOperations(program);
 }
 
 const dollarsOrNone = (text: string): number | null => {

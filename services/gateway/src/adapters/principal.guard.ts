@@ -32,6 +32,14 @@ export class MemberGuard extends RoleGuard {
 }
 
 @Injectable()
+export class ApproverGuard extends RoleGuard {
+  protected readonly role = 'approver';
+  constructor(@Inject(AUTHENTICATE) authenticate: Authenticate) {
+    super(authenticate);
+  }
+}
+
+@Injectable()
 export class AdminGuard extends RoleGuard {
   protected readonly role = 'admin';
   constructor(@Inject(AUTHENTICATE) authenticate: Authenticate) {

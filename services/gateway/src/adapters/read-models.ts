@@ -12,16 +12,18 @@ const approvalsPage = `select run_id, tool_call_id, requested_at from read.appro
     and ($5::text is null or exists (select from read.runs r where r.run_id = a.run_id and r.org_id = a.org_id and r.invoked_by = $5))
   order by requested_at desc, approval_id desc limit $4`;
 
-/** The projector's views, read as one organisation at a time: row-level security binds the gateway's role. */
+/** Row-level security binds the gateway's role to what its transaction names. */
+export const asOrganisation = <T>(sql: ServiceContext['sql'], org: string, work: (tx: SqlClient) => Promise<T>): Promise<T> =>
+  sql.transaction(async (tx) => {
+    await tx.query("select set_config('fluidbox.org', $1, true)", [org]);
+    return work(tx);
+  });
+
+/** The projector's views, read as one organisation at a time. */
 export function postgresReadModels(sql: ServiceContext['sql']): ReadModels {
-  const asOrganisation = <T>(org: string, work: (tx: SqlClient) => Promise<T>): Promise<T> =>
-    sql.transaction(async (tx) => {
-      await tx.query("select set_config('fluidbox.org', $1, true)", [org]);
-      return work(tx);
-    });
   return {
     sessions: ({ org, invokedBy, status, before, limit }) =>
-      asOrganisation(org, async (tx) => {
+      asOrganisation(sql, org, async (tx) => {
         const { rows } = await tx.query<{ view: object; erased_at: Date | null }>(runsPage, [
           org,
           invokedBy,
@@ -33,7 +35,7 @@ export function postgresReadModels(sql: ServiceContext['sql']): ReadModels {
         return rows.map((row) => SessionView.parse({ ...row.view, content_erased_at: row.erased_at?.toISOString() ?? null }));
       }),
     pendingApprovals: ({ org, invokedBy, before, limit }) =>
-      asOrganisation(org, async (tx) => {
+      asOrganisation(sql, org, async (tx) => {
         const { rows } = await tx.query<{ run_id: string; tool_call_id: string; requested_at: Date }>(approvalsPage, [
           org,
           before?.createdAt ?? null,

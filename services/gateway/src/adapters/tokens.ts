@@ -6,3 +6,4 @@ export const READ_MODELS = Symbol('read models');
 export const EXPORT = Symbol('export ports');
 export const ARTIFACTS = Symbol('artifact reader');
 export const HUB = Symbol('watch hub');
+export const REPORTS = Symbol('reports');
