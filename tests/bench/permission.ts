@@ -4,7 +4,7 @@ import type { ServiceContext } from '@fluidbox/service-kit';
 import { frozenRules } from '../../services/gate/src/adapters/frozen-rules';
 import { requestPermission } from '../../services/gate/src/app/request-permission';
 import { startRun } from '../../services/gate/src/app/running-run.fixture';
-import { bareCommit } from './append';
+import { bareCommit } from './append-sides';
 import { type Bench, measureRounds, medianTime } from './support/measure';
 
 /** Calls of one run before the next is taken: what a long run of an agent makes. */

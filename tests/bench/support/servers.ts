@@ -16,6 +16,10 @@ export interface Servers {
   context(name: ServiceName): Promise<ServiceContext>;
   /** A connection of the superuser, for peers and controls. */
   connect(): Promise<Client>;
+  /** URL of the superuser, for a peer with a pool of its own. */
+  readonly url: string;
+  /** What a service of these servers needs in another process. */
+  readonly environment: Readonly<Record<string, string>>;
   /** What the figures depend on. */
   settings(): Promise<Readonly<Record<string, string>>>;
   stop(): Promise<void>;
@@ -84,6 +88,8 @@ async function open(dir: string, stops: (() => Promise<unknown>)[], stop: () => 
   return {
     connect,
     stop,
+    url: postgres.url('fluidbox'),
+    environment,
     context: (name) => {
       const known = contexts.get(name) ?? startContext(name);
       contexts.set(name, known);
