@@ -1,7 +1,12 @@
 import { proveEscape } from './escape/prove-escape';
+import { proveFacade } from './facade/prove-facade';
 import { proveRecovery } from './recovery/prove-recovery';
 
-const proofs: Readonly<Record<string, typeof proveEscape>> = { escape: proveEscape, recovery: proveRecovery };
+const proofs: Readonly<Record<string, typeof proveEscape>> = {
+  escape: proveEscape,
+  facade: proveFacade,
+  recovery: proveRecovery,
+};
 
 const say = (text: string): void => {
   process.stderr.write(`fluidbox: ${text}\n`);

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Exchange } from '../app/ports';
 
@@ -18,12 +17,22 @@ export function exchangeOf(request: IncomingMessage, response: ServerResponse): 
     },
     async write(chunk) {
       if (chunk.length === 0 || response.destroyed) return;
-      if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+      if (!response.write(chunk)) await drained(response);
     },
     end: () => void response.end(),
     cut: () => void response.destroy(),
   };
 }
+
+/** Until the connection takes more, or is gone. A race of two `once` would leave a listener behind each time. */
+const drained = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const over = (): void => {
+      response.off('drain', over).off('close', over);
+      resolve();
+    };
+    response.once('drain', over).once('close', over);
+  });
 
 function singleHeaders(request: IncomingMessage): Record<string, string | undefined> {
   return Object.fromEntries(

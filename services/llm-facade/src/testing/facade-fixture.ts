@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
 import { type EventDraft, type EventType, RunSpec, runStream, type ServiceName, streamNameOf } from '@fluidbox/contracts';
 import { createKekKeyring, createLedger, createMemoryStore, type Ledger } from '@fluidbox/event-store';
-import { runFold } from '@fluidbox/run-stream';
+import { accountChanges, runFold } from '@fluidbox/run-stream';
 import { createRunTokenVerifier, fieldDigests, generateSigningKey, kekFromBytes, signRunToken } from '@fluidbox/seal';
 import { createdRun, fakeClock, sequentialIds } from '@fluidbox/testing';
 import { NestFactory } from '@nestjs/core';
@@ -28,7 +29,13 @@ const started = '2026-11-29T20:00:00.000Z';
 
 /** A frozen spec of a run on the Claude harness. */
 export function specOf(
-  change: { budgets?: Partial<RunSpec['budgets']>; coverage?: string; priced?: boolean; dialect?: RunSpec['harness']['dialect'] } = {},
+  change: {
+    budgets?: Partial<RunSpec['budgets']>;
+    coverage?: string;
+    guards?: Record<string, number>;
+    priced?: boolean;
+    dialect?: RunSpec['harness']['dialect'];
+  } = {},
 ): RunSpec {
   return RunSpec.parse({
     spec_version: 1,
@@ -50,7 +57,13 @@ export function specOf(
     model: 'claude-haiku-4-5',
     task_digest: digest,
     system_prompt_digest: null,
-    policy: { name: 'default', version: 1, digest, source: '', document: { coverage: change.coverage ?? 'enforce' } },
+    policy: {
+      name: 'default',
+      version: 1,
+      digest,
+      source: '',
+      document: { coverage: change.coverage ?? 'enforce', ...(change.guards === undefined ? {} : { guards: change.guards }) },
+    },
     workspace: { kind: 'scratch' },
     autonomy: 'supervised',
     trust_tier: 'trusted',
@@ -164,10 +177,12 @@ export async function startFacade(
   ]);
 
   const problems: string[] = [];
-  const log = {
-    warn: (_fields: object, message: string) => void problems.push(message),
-    error: (_fields: object, message: string) => void problems.push(message),
+  const logged: string[] = [];
+  const note = (fields: object, message: string): void => {
+    problems.push(message);
+    logged.push(inspect(fields, { depth: 8 }));
   };
+  const log = { warn: note, error: note };
   const accounts = memoryAccounts(store);
   const ports: Ports = {
     ledger: options.ledger?.(own) ?? own,
@@ -211,6 +226,8 @@ export async function startFacade(
     clock,
     store,
     problems,
+    /** The same with everything that stood beside the message. */
+    logged,
     grant,
     tokenOf,
     post: (body: unknown, init: { path?: string; headers?: Record<string, string>; signal?: AbortSignal; method?: string } = {}) =>
@@ -242,6 +259,23 @@ export async function startFacade(
         ),
       ]);
     },
+    /** The run's end as `runs` writes it, with what is open charged in full. */
+    endRun: () =>
+      runs.decide(runFold, stream, (run) => {
+        const events = [
+          ...[...run.reservations.values()].map(({ reservationId, tokens, costMicroUsd }) =>
+            draft('budget.settled', {
+              reservation_id: reservationId,
+              tokens,
+              cost_micro_usd: costMicroUsd,
+              basis: 'pessimistic',
+              lost: true,
+            }),
+          ),
+          draft('session.status_changed', { from: 'finalizing', to: 'failed', reason: 'collected', outcome: 'failed' }),
+        ];
+        return { events, result: null, closes: true, accounts: accountChanges(run, stream.org, events) };
+      }),
     cancel: () =>
       runs.record(stream, [
         draft('session.status_changed', { from: 'running', to: 'cancelling', reason: 'cancel_requested', outcome: 'cancelled' }),
