@@ -18,6 +18,14 @@ export const requirements = {
   'APPROVAL-4': 'an edited input runs instead of the asked one, and an edit that policy denies stays pending',
   'BUDGET-1': 'a cost budget stops spend before it happens and ends the run budget_exceeded',
   'BUDGET-2': 'the tool-call budget cannot be overshot by parallel calls',
+  'BUDGET-3':
+    'forty parallel model calls against a budget for one spend no more than that budget and one surplus, whichever processes they come through',
+  'BUDGET-4':
+    'limits of organisation and agents, in all and by month, bind every run, move with its reservations or not at all, and can be computed from the events',
+  'COVERAGE-1': 'a runner that runs a call the gate did not decide, or decided with another input, loses its model within one turn',
+  'COVERAGE-2': 'a run whose harness refuses calls by itself is not punished, and every call of the model stands in exactly one class',
+  'COVERAGE-3': 'an answer that was lost with its facade makes the coverage unknown, never full',
+  'GUARD-1': 'a run whose agent repeats itself, is denied again and again, or gets nowhere with its model is warned of and then ended',
   'RUNNER-1': 'a token of another audience is refused byte-exactly with {"error":"wrong_audience"}',
   'RUNNER-2': 'a runner cannot forge events, reach another run or set its own outcome',
   'RUNNER-3': 'a result is durable before it is acknowledged, and a second one changes nothing',

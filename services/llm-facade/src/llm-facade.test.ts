@@ -2,6 +2,7 @@ import { Problem, staleLeaseBody, wrongAudienceBody } from '@fluidbox/contracts'
 import type { Ledger } from '@fluidbox/event-store';
 import { coverageOf, runFold } from '@fluidbox/run-stream';
 import { startScriptedModel, until } from '@fluidbox/testing';
+import { listBudgets, setBudget } from './app/budgets';
 import { sweepReservations } from './app/sweep-reservations';
 import {
   call,
@@ -361,6 +362,114 @@ describe('what the provider refuses', () => {
   });
 });
 
+describe('limits that many runs share', () => {
+  const limit = (scope: string, usd: number | null) =>
+    setBudget(facade.ports, {
+      principal: { name: 'ada', role: 'admin', org: 'default' },
+      scope,
+      body: { period: 'month', max_cost_usd: usd },
+    });
+
+  it('[BUDGET-4] end a run with a 429 that names the account, and the gate hears of it from its stream', async () => {
+    await start();
+    await limit('agent:fixer', 0);
+    const response = await facade.post(ask());
+    expect([response.status, response.headers.get('x-should-retry'), response.headers.get('retry-after')]).toEqual([429, 'false', null]);
+    expect(await response.json()).toMatchObject({
+      error: { code: 'budget_exhausted', message: expect.stringContaining('agent:fixer (2026-11)') },
+    });
+    expect(await facade.events()).toMatchObject([
+      {
+        type: 'budget.exceeded',
+        data: { budget: 'cost_micro_usd', limit: 0, spent: 0, account: { scope: 'agent:fixer', period: '2026-11' } },
+      },
+    ]);
+    expect(provider.seen).toHaveLength(0);
+    await limit('agent:fixer', null);
+    expect((await facade.post(ask())).status).toBe(429);
+  });
+
+  it('[BUDGET-4] are warned of in the run whose answer passes 80 %, and hold what is under way', async () => {
+    await start();
+    // An answer of 400 tokens costs 4,060; one may cost 40,000 and more.
+    await limit('org', 0.005);
+    provider.answers(streams([opening(), words('hi'), ...ending()]));
+    await (await facade.post(ask())).text();
+    expect((await facade.events()).at(-1)).toMatchObject({
+      type: 'budget.warned',
+      data: { limit: 5_000, spent: 4_060, account: { scope: 'org', period: '2026-11' } },
+    });
+    expect(await listBudgets(facade.ports, { org: 'default' as never })).toContainEqual({
+      scope: 'org',
+      period: '2026-11',
+      limit_micro_usd: 5_000,
+      spent_micro_usd: 4_060,
+      reserved_micro_usd: 0,
+      state: 'warned',
+    });
+  });
+
+  it('refuse a model without a price, as the budget of a run does', async () => {
+    await start({ spec: specOf({ priced: false, budgets: { max_cost_micro_usd: null } }) });
+    await limit('org', 1);
+    expect((await facade.post(ask())).status).toBe(422);
+    await limit('org', null);
+    provider.answers(streams([opening(), words('hi'), ...ending()]));
+    expect((await facade.post(ask())).status).toBe(200);
+  });
+
+  it('hear what a request really cost when its run has ended meanwhile', async () => {
+    await start();
+    let finish: () => void = () => undefined;
+    provider.answers((_request, _body, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(sse([opening()]));
+      finish = () => response.end(sse([words('hi'), ...ending()]));
+    });
+    const pending = facade.post(ask()).then((response) => response.text().catch(() => ''));
+    await until(async () => (await facade.types()).length === 1 && provider.seen.length === 1);
+    await facade.endRun();
+    finish();
+    await pending;
+    await facade.idle();
+    const [account] = await listBudgets(facade.ports, { org: 'default' as never });
+    expect(account).toMatchObject({ spent_micro_usd: 4_060, reserved_micro_usd: 0 });
+    expect((await facade.types()).slice(-2)).toEqual(['budget.settled', 'session.status_changed']);
+    expect(facade.problems).toHaveLength(1);
+  });
+});
+
+describe('a model that gets nowhere', () => {
+  it('[GUARD-1] is warned of, then ended: answers whose calls never reach the gate', async () => {
+    await start({ spec: specOf({ guards: { idle_model_calls: 5 } }) });
+    for (let n = 1; n <= 5; n += 1) {
+      provider.answers(streams([opening(), ...call(`toolu_${n}`), ...ending()]));
+      const refused = { is_error: true, content: '<tool_use_error>no such tool</tool_use_error>' };
+      expect((await facade.post(n === 1 ? ask() : resultOf(`toolu_${n - 1}`, refused))).status).toBe(200);
+      await facade.idle();
+    }
+    expect((await facade.types()).filter((type) => type === 'guard.warned')).toHaveLength(1);
+    const ended = await facade.post(ask());
+    expect([ended.status, await ended.json()]).toMatchObject([403, { error: { message: expect.stringContaining('guard_tripped') } }]);
+    expect((await facade.events()).at(-1)).toMatchObject({
+      type: 'guard.tripped',
+      data: { guard: 'idle_model_calls', count: 5, limit: 5 },
+    });
+    expect(provider.seen).toHaveLength(5);
+  });
+
+  it('[GUARD-1] leaves a model alone whose calls are decided, and one that only talks', async () => {
+    await start({ spec: specOf({ guards: { idle_model_calls: 2 } }) });
+    for (let n = 1; n <= 4; n += 1) {
+      provider.answers(streams([opening(), ...call(`toolu_${n}`), ...ending()]));
+      await (await facade.post(n === 1 ? ask() : resultOf(`toolu_${n - 1}`))).text();
+      await facade.gateDecides(`toolu_${n}`);
+    }
+    provider.answers(streams([opening(), words('done'), ...ending(5, 'end_turn')]));
+    for (let n = 0; n < 4; n += 1) expect((await facade.post(ask())).status).toBe(200);
+    expect((await facade.types()).filter((type) => type.startsWith('guard.'))).toEqual([]);
+  });
+});
+
 const coverage = async () => coverageOf((await facade.ports.ledger.state(runFold, facade.stream, { fresh: true })).state);
 
 describe('budgets', () => {
@@ -450,7 +559,7 @@ describe('budgets', () => {
     expect((await facade.post(ask())).status).toBe(200);
   });
 
-  it('are given back what a dead facade held, after its time', async () => {
+  it('[COVERAGE-3] are given back what a dead facade held, after its time; its answer makes the coverage unknown', async () => {
     await start();
     provider.answers(() => undefined);
     const hangUp = new AbortController();
@@ -486,7 +595,7 @@ describe('coverage', () => {
     expect(await facade.types()).not.toContain('coverage.gap');
   });
 
-  it('ends model access when a call came back that nobody decided', async () => {
+  it('[COVERAGE-1] ends model access when a call came back that nobody decided', async () => {
     await start();
     await emit('toolu_1');
     const response = await facade.post(resultOf('toolu_1'));
@@ -499,7 +608,7 @@ describe('coverage', () => {
     expect(provider.seen).toHaveLength(1);
   });
 
-  it('ends model access when the gate was asked about another input than the model wrote', async () => {
+  it('[COVERAGE-1] ends model access when the gate was asked about another input than the model wrote', async () => {
     await start();
     await emit('toolu_1');
     await facade.gateDecides('toolu_1', 'allow', { command: 'ls -la' });
@@ -533,7 +642,7 @@ describe('coverage', () => {
     expect((await facade.post(ask())).status).toBe(403);
   });
 
-  it('closes what the harness refused by itself, and goes on', async () => {
+  it('[COVERAGE-2] closes what the harness refused by itself, and goes on', async () => {
     await start();
     await emit('toolu_1');
     const refused = { is_error: true, content: '<tool_use_error>unknown tool</tool_use_error>' };
