@@ -1,4 +1,5 @@
 import { checkpointType, type LedgerBody } from '@fluidbox/contracts';
+import fc from 'fast-check';
 import { canonicalJson } from './canonical-json';
 import { Redacted, redactBody } from './redacted';
 import { redactContent, redactionMark, redactText } from './scrub';
@@ -16,6 +17,8 @@ const secrets: readonly [name: string, secret: string][] = [
   ['trigger', `fbx_trig_${'0a'.repeat(8)}`],
   ['web session', `fbx_web_${'0a'.repeat(8)}`],
   ['API token', `fbx_pat_${'0a'.repeat(32)}`],
+  ['bootstrap admin', `fbx_admin_${'Ab-9_x'.repeat(7)}`],
+  ['a later kind of ours', `fbx_hook_${'Ab-9_x'.repeat(4)}`],
   ['webhook', `fbx_whsec_${'0a'.repeat(16)}`],
   ['GitHub classic', `ghp_${'a1B2'.repeat(9)}`],
   ['GitHub OAuth', `gho_${'a1B2'.repeat(9)}`],
@@ -57,6 +60,7 @@ describe('redactText', () => {
     ['AccountKey=abcd+/ef0123==;Endpoint', `AccountKey=${redactionMark};Endpoint`],
     ['https://x.blob/c?sv=1&sig=abcdEFGH0123%2Fxyz0123%3D', `https://x.blob/c?sv=1&sig=${redactionMark}`],
     ['Authorization: Bearer abcdefghij0123456789', `Authorization: Bearer ${redactionMark}`],
+    ['authorization: BeArEr abcdefghij0123456789', `authorization: BeArEr ${redactionMark}`],
     ['authorization: basic dXNlcjpwYXNz', `authorization: basic ${redactionMark}`],
     ['postgres://user:p4ss@db/x', `postgres://user:${redactionMark}@db/x`],
     ['mysql --password hunter2 -u root', `mysql --password ${redactionMark} -u root`],
@@ -85,6 +89,17 @@ describe('redactText', () => {
     '/workspace/src/Components1/HeaderBarFooView2',
     'sha512-3IAKd0mkMBbLbpU8jSBHZTpAQ8xUEc7jTCdHz1Kp8hvQeGzFXbWmTQjZQe5J8D5u9yJ9hRkOd1v9PBnCJ3RwXg==',
     'AKIA is a prefix; eyJ is one too; sk- and ghp_ also',
+    'fbx_some_function_with_a_long_name(fbx_other_one)',
+    'sk-learn-is-a-library-and-so-is-sk-image-for-pictures',
+    'gho_ghs_ghu_ghr_ are prefixes, ghp_tooshort is none',
+    'the secret to good tests; a token of thanks; password reset; passwords: many',
+    'secretName, tokenize(x), parse_token(y), credentials.ts, api_keys.md',
+    'xoxb- xapp-1 AIza ya29. GOCSPX- 8Q~ npm_ npg_ whsec_',
+    'sig=short and ?sig=x&y=1',
+    'mailto:user@example.com, git@github.com:acme/app.git, http://host:8080/a@b',
+    'index 932765f0a1..b2c3d4e5f6 100644',
+    '-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA\n-----END PUBLIC KEY-----',
+    'eyJust.a.word and eyJhbGci',
   ])('leaves what only looks similar: %s', (text) => {
     expect(redactText(text)).toBe(text);
   });
@@ -107,6 +122,8 @@ describe('redactText', () => {
       'token: ',
       'a8Q~',
       'bearer ',
+      'fbx_some_',
+      'fbx_some_a-',
       'AKIA',
       'secret',
     ]) {
@@ -152,6 +169,66 @@ describe('redactContent', () => {
       commit: '932765f0932765f0932765f0932765f0932765f0',
     });
     expect(redactContent({ b: key })).toEqual({ b: key });
+  });
+
+  it('marks the argument behind an option that takes a secret, and no other', () => {
+    expect(redactContent(['mysql', '--password', 'hunter2', '-u', 'root'])).toEqual(['mysql', '--password', redactionMark, '-u', 'root']);
+    expect(redactContent(['-H', 'Authorization: Bearer', 'abcd'])).toEqual(['-H', 'Authorization: Bearer', redactionMark]);
+    expect(redactContent(['docker', 'login', '--password', '--username', 'me'])).toEqual([
+      'docker',
+      'login',
+      '--password',
+      '--username',
+      'me',
+    ]);
+    expect(redactContent(['--max-tokens', '7', '--page-token', 'x', '--pass', 'by'])).toEqual([
+      '--max-tokens',
+      '7',
+      '--page-token',
+      'x',
+      '--pass',
+      'by',
+    ]);
+  });
+
+  it('leaves commit ids beside an AWS key id', () => {
+    const ids = ['a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4e5f6a1b2', 'A1B2C3D4E5F6A1B2C3D4E5F6A1B2C3D4E5F6A1B2'];
+    expect(redactContent([`AKIA${'ABCD2345'.repeat(2)}`, ...ids])).toEqual([redactionMark, ...ids]);
+  });
+
+  it('finds every secret wherever it is cut, and leaves what stands around it', () => {
+    const wordy = fc
+      .array(fc.constantFrom('npm', 'run', 'a', 'file.ts', '--flag', 'x=1', 'path/to', '12'), { maxLength: 4 })
+      .map((words) => words.join(' '));
+    const whole = secrets.filter(([, secret]) => !secret.startsWith('-----'));
+    fc.assert(
+      fc.property(fc.constantFrom(...whole), fc.nat(), wordy, wordy, ([, secret], place, before, after) => {
+        const cut = 1 + (place % (secret.length - 1));
+        const [head, tail] = [secret.slice(0, cut), secret.slice(cut)];
+        const marked = redactContent({ args: [before, `${before} ${head}`, `${tail} ${after}`, after] }) as { args: string[] };
+        expect(marked.args.join('')).not.toContain(secret);
+        expect([marked.args[0], marked.args[3]]).toEqual([before, after]);
+        expect(marked.args[1]?.startsWith(`${before} `)).toBe(true);
+        expect(marked.args[2]?.endsWith(` ${after}`)).toBe(true);
+      }),
+    );
+  });
+
+  it('leaves evidence of every kind, whatever its digits', () => {
+    const hex = (length: number) => fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: length, maxLength: length });
+    const evidenceOf = fc.oneof(
+      hex(64).map((digits) => `sha256:${digits}`),
+      hex(40),
+      hex(64),
+      fc.uuid(),
+      fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+      hex(24).map((digits) => `toolu_01${digits}`),
+    );
+    fc.assert(
+      fc.property(fc.array(evidenceOf, { minLength: 1, maxLength: 6 }), (list) => {
+        expect(redactContent({ list, text: list.join(' ') })).toEqual({ list, text: list.join(' ') });
+      }),
+    );
   });
 
   it('answers the same value when there is nothing to mark', () => {

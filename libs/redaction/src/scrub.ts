@@ -1,5 +1,15 @@
 import { checkpointType } from '@fluidbox/contracts';
-import { anyCaseShapes, awsKeyId, awsSecretCandidate, evidence, exactCaseShapes, hasHint, secretKey, splitShapes } from './shapes';
+import {
+  anyCaseShapes,
+  awsKeyId,
+  awsSecretCandidate,
+  evidence,
+  exactCaseShapes,
+  hasHint,
+  secretArgument,
+  secretKey,
+  splitShapes,
+} from './shapes';
 
 /** What stands in place of a secret. Policy treats a value that holds it as unknown, so no allow can match it. */
 export const redactionMark = '‹redacted›';
@@ -37,22 +47,26 @@ interface Found {
 
 function collect(value: unknown): Found {
   const found: Found = { values: [], named: [], keys: [] };
-  const walk = (node: unknown, key: string | null): void => {
+  const walk = (node: unknown, key: string | null, before: unknown): void => {
     if (typeof node === 'string') {
       found.values.push(node);
-      found.named.push(key !== null && !isPlainKey(key) && secretKey.test(key));
+      found.named.push((key !== null && !isPlainKey(key) && secretKey.test(key)) || follows(before, node));
     } else if (Array.isArray(node)) {
-      for (const item of node) walk(item, key);
+      for (let i = 0; i < node.length; i++) walk(node[i], key, node[i - 1]);
     } else if (node !== null && typeof node === 'object') {
       for (const name of Object.keys(node)) {
         found.keys.push(name);
-        walk((node as Record<string, unknown>)[name], name);
+        walk((node as Record<string, unknown>)[name], name, null);
       }
     }
   };
-  walk(value, null);
+  walk(value, null, null);
   return found;
 }
+
+/** `["--password", "…"]`: another option is no value. Long elements are texts, not options. */
+const follows = (before: unknown, text: string): boolean =>
+  typeof before === 'string' && before.length <= 256 && !text.startsWith('-') && hasHint(before) && secretArgument.test(before);
 
 function scrubStrings({ values, named, keys }: Found): string[] {
   const aws = values.some((text) => awsKeyId.test(text)) || keys.some((key) => awsKeyId.test(key));
@@ -110,6 +124,8 @@ function isCheckpoint(match: string): boolean {
 
 /** Random base64 changes its character class at about 24 of 39 places, names and paths at far fewer. */
 function looksRandom(token: string): boolean {
+  // Commit ids are hexadecimal of one case.
+  if (!/[A-Z]/.test(token) || !/[a-z]/.test(token)) return false;
   const classOf = (char: string): string =>
     char >= 'a' && char <= 'z' ? 'a' : char >= 'A' && char <= 'Z' ? 'A' : char >= '0' && char <= '9' ? '0' : '/';
   let changes = 0;

@@ -11,7 +11,8 @@ const bareValue = String.raw`[^\s"'\x60$<>(){}\[\],;&|\\‹]`;
 
 const standalone = [
   String.raw`(?<![A-Za-z0-9])sk-(?:ant-[\w-]{8,}|proj-[\w-]{16,}|(?=[\w-]{0,80}\d)[\w-]{20,})`,
-  'fbx_[a-z]{2,12}_[A-Za-z0-9]{8,}',
+  // Ours: hexadecimal or base64url; a later kind too, unless it reads like an identifier.
+  String.raw`fbx_(?:(?:sess|trig|web|pat|whsec|admin)_[\w-]{8,}|[a-z]{2,12}_(?=[\w-]{0,80}[0-9A-Z])[\w-]{8,})`,
   'gh[opsur]_[A-Za-z0-9]{20,}',
   String.raw`github_pat_\w{20,}`,
   String.raw`glpat-[\w-]{20,}`,
@@ -35,10 +36,10 @@ const jwtShape = String.raw`(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}(?:\.
 const named = [
   '([?&]sig=)[A-Za-z0-9%+/=_-]{20,}',
   String.raw`(://[^\s:/@"']{0,256}:)[^\s/@"']{1,256}(?=@)`,
-  String.raw`(\b[Bb]earer\s{1,4}|\bBEARER\s{1,4})[A-Za-z0-9._~+/=-]{16,}`,
   String.raw`([Aa]uthorization["']?\s{0,3}[:=]\s{0,3}["']?(?:[Bb]asic|[Tt]oken)\s{1,4})[A-Za-z0-9._~+/=-]{6,}`,
 ];
 const namedAnyCase = [
+  String.raw`(\bbearer\s{1,4})[A-Za-z0-9._~+/=-]{16,}`,
   String.raw`(${secretName}["']?\s{0,3}[:=]\s{0,3}")[^"\s‹][^"\r\n]{2,}(?=")`,
   String.raw`(${secretName}["']?\s{0,3}[:=]\s{0,3}')[^'\s‹][^'\r\n]{2,}(?=')`,
   String.raw`(${secretName}=)${bareValue}{4,}(?![(.\w])`,
@@ -51,6 +52,9 @@ export const exactCaseShapes = new RegExp(`${standalone.join('|')}|${jwtShape}|$
 export const anyCaseShapes = new RegExp(namedAnyCase.join('|'), 'gi');
 /** Shapes that are known by their own prefix, looked for across the strings of one value. */
 export const splitShapes = new RegExp(`${standalone.join('|')}|${jwtShape}`, 'g');
+
+/** The element before a secret in a list of arguments: an option that takes one, or a header whose value was cut off behind its scheme. */
+export const secretArgument = new RegExp(`^--?[\\w-]*${secretName}$|\\bbearer\\s*$`, 'i');
 
 /** A member with such a name holds a secret whatever it looks like. */
 export const secretKey = new RegExp(`(?:${secretName}|^(?:proxy-)?authorization)$`, 'i');
