@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MemoryHub } from '@fluidbox/bus';
-import { type LogMessage, readModelNames, type ServiceName, SessionView, type StreamRef } from '@fluidbox/contracts';
+import { erasureStream, type LogMessage, readModelNames, type ServiceName, SessionView, type StreamRef } from '@fluidbox/contracts';
 import {
   createPostgresStore,
   type EventStore,
@@ -234,6 +234,26 @@ describe('projector on a real ledger', () => {
     });
     expect((await checkpointsSince(sql, new Date(0))).filter((head) => head.id === run.id)).toMatchObject([{ seq: 19, jws: own[0]?.jws }]);
     expect(ports.live.due(Number.MAX_SAFE_INTEGER).map((due) => due.id)).not.toContain(run.id);
+  });
+
+  it('signs what was erased of a run, under its own name, and the run stays as it was signed', async () => {
+    const run = newRun('signed');
+    await live(run);
+    const erasure = erasureStream(run.id, 'signed');
+    await services
+      .ledgerOf('runs')
+      .record(erasure, [
+        { type: 'content.erased', actor: 'principal:ada', data: { run_id: run.id, classes: ['rest'], cause: 'requested', by: 'ada' } },
+      ]);
+    const witnessed: { seq: number; id: string; jws: string }[] = [];
+    await follow(checkpointFollower(checkpointPorts(witnessed), clock)).caughtUp();
+    const heads = witnessed.filter((head) => head.id.endsWith(run.id));
+    expect(heads.map(({ id, seq }) => [id, seq])).toEqual([
+      [run.id, 19],
+      [`erasure-${run.id}`, 1],
+    ]);
+    expect(await verifyCheckpoint(key.publicKeys, heads[1]?.jws ?? '')).toMatchObject({ checkpoint: { stream: `erasure-${run.id}`, seq: 1 } });
+    expect((await checkpointsSince(sql, new Date(0))).filter((head) => head.id.endsWith(run.id)).map(({ id }) => id)).toEqual([run.id, `erasure-${run.id}`]);
   });
 
   it('vouches for a live run every five minutes, only while it moves, also after a restart', async () => {

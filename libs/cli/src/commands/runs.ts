@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { BudgetsInput, WorkspaceInput } from '@fluidbox/contracts';
+import type { BudgetsInput, SessionView, WorkspaceInput } from '@fluidbox/contracts';
 import type { ApiClient } from '../api/client';
 import type { Connection } from '../api/connect';
 import { exitCodeOfOutcome, exitCodes } from '../exit-codes';
@@ -102,11 +102,12 @@ export async function listCommand(
     output.out(JSON.stringify(page));
     return exitCodes.ok;
   }
-  const rows = page.data.map((run) => [run.id, run.status, run.agent, `$${(run.usage.cost_micro_usd / 1e6).toFixed(4)}`, run.created_at]);
+  const status = (run: SessionView): string => (run.content_erased_at == null ? run.status : `${run.status}, erased`);
+  const rows = page.data.map((run) => [run.id, status(run), run.agent, `$${(run.usage.cost_micro_usd / 1e6).toFixed(4)}`, run.created_at]);
   output.out(table([['RUN', 'STATUS', 'AGENT', 'COST', 'CREATED'], ...rows]));
   if (page.next_cursor !== null) {
-    const status = options.status === undefined ? '' : ` --status ${options.status}`;
-    output.err(`more: npm run -s fluidbox -- list --cursor ${page.next_cursor} --limit ${options.limit}${status}`);
+    const filter = options.status === undefined ? '' : ` --status ${options.status}`;
+    output.err(`more: npm run -s fluidbox -- list --cursor ${page.next_cursor} --limit ${options.limit}${filter}`);
   }
   return exitCodes.ok;
 }
