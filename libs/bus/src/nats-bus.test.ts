@@ -325,6 +325,30 @@ describe('the bus over NATS', () => {
     });
   });
 
+  it('makes the log and the witness again after the server lost its disk, before anything is published to them', async () => {
+    const [projector, runs] = [await busOf('projector'), await busOf('runs')];
+    let reconnects = 0;
+    projector.onReconnect(() => {
+      reconnects += 1;
+      projector.publishWitness(org, 'again', { seq: 2, hash: 'x', jws: 'y' });
+    });
+    await flushed();
+    await nats.restart({
+      wipe: true,
+      whileDown: async () => {
+        await until(() => !projector.connected);
+        projector.publishWitness(org, 'held', { seq: 1, hash: 'x', jws: 'y' });
+      },
+    });
+    await until(() => reconnects === 1 && runs.connected);
+    runs.publishLog(logMessage({ lastSeq: 77 }));
+    const operator = await connect({ servers: nats.url, user: 'operator', pass: 'pw' });
+    const manager = await jetstreamManager(operator);
+    await until(async () => (await manager.streams.info('LOG')).state.messages === 1);
+    await until(async () => (await manager.streams.info('WITNESS')).state.messages === 2);
+    await operator.close();
+  });
+
   describe('permissions made from the call map', () => {
     it('lets no service send a command that the map does not give it', async () => {
       const [gate, approvals] = [await busOf('gate'), await busOf('approvals')];

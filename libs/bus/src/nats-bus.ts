@@ -34,6 +34,7 @@ import { ensureStreams } from './streams';
 const HELD_MESSAGES_MAX = 5_000;
 const IN_FLIGHT_MAX = 256;
 const noResponderPauseMs = 100;
+const remakePauseMs = 250;
 
 export interface BusOptions extends ConnectOptions {
   /** Handlers that may run at the same time in this process; more requests are answered `overloaded`. */
@@ -60,6 +61,9 @@ class NatsBus implements Bus {
   private readonly reconnectListeners: (() => void)[] = [];
   private readonly held: (() => void)[] = [];
   private up = true;
+  /** The streams may be gone with the server's disk: what they shall keep waits until they are there again. */
+  private remaking = false;
+  private connections = 0;
 
   constructor(
     private readonly connection: NatsConnection,
@@ -135,7 +139,7 @@ class NatsBus implements Bus {
   }
 
   private publish(send: () => void): void {
-    if (!this.connected) {
+    if (!this.connected || this.remaking) {
       this.held.push(send);
       if (this.held.length > HELD_MESSAGES_MAX) this.held.shift();
       return;
@@ -217,17 +221,37 @@ class NatsBus implements Bus {
       if (status.type === 'disconnect') {
         this.up = false;
         this.warn(`NATS connection of ${this.options.service} lost`);
-      } else if (status.type === 'reconnect') this.comeBack();
+      } else if (status.type === 'reconnect') void this.comeBack();
       else if (status.type === 'error') this.warn('NATS reported an error', status.error);
       else if (status.type === 'slowConsumer') this.warn('a subscription falls behind');
     }
     this.up = false;
   }
 
-  private comeBack(): void {
+  private async remakeStreams(): Promise<boolean> {
+    try {
+      await ensureStreams(this.connection, callMapEntries[this.options.service]);
+      return true;
+    } catch (error) {
+      this.warn('the streams of the log and the witness cannot be made; it is tried again', error);
+      return false;
+    }
+  }
+
+  private async comeBack(): Promise<void> {
     this.up = true;
-    for (const send of this.held.splice(0)) this.publish(send);
+    this.connections += 1;
+    const connection = this.connections;
     for (const back of [...this.waiting]) back();
+    this.remaking = callMapEntries[this.options.service].republishes === true;
+    while (this.remaking && !(await this.remakeStreams())) {
+      await delay(remakePauseMs);
+      // Lost again meanwhile: the next connection does it.
+      if (connection !== this.connections || !this.connected) return;
+    }
+    if (connection !== this.connections) return;
+    this.remaking = false;
+    for (const send of this.held.splice(0)) this.publish(send);
     for (const listener of this.reconnectListeners) {
       try {
         listener();

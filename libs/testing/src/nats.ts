@@ -22,8 +22,8 @@ export interface TestNats {
   /** Without user and password. */
   readonly url: string;
   readonly port: number;
-  /** Kills the server and starts it again on the same port and store: what clients see as a reconnect. */
-  restart(options?: { readonly whileDown?: () => Promise<void> }): Promise<void>;
+  /** Kills the server and starts it again on the same port and store: what clients see as a reconnect. `wipe`: its store is gone, as after the loss of a disk. */
+  restart(options?: { readonly whileDown?: () => Promise<void>; readonly wipe?: boolean }): Promise<void>;
   stop(): Promise<void>;
 }
 export interface TestNatsOptions {
@@ -47,9 +47,10 @@ export async function startTestNats(options: TestNatsOptions = {}): Promise<Test
   return {
     url: `nats://127.0.0.1:${port}`,
     port,
-    restart: async ({ whileDown } = {}) => {
+    restart: async ({ whileDown, wipe } = {}) => {
       await endServer(current);
       await whileDown?.();
+      if (wipe === true) fs.rmSync(path.join(folder, 'store'), { recursive: true, force: true });
       const again = await startServer(binary, config, folder, port, true);
       if (again !== undefined) current = again;
     },
