@@ -10,8 +10,8 @@ export interface GateBridge {
   readonly witness: Witness;
   /** What a patch wants to change; the program reports it before it asks. */
   readonly changesOf: (callId: string) => readonly FileChange[];
-  /** Why a call does not run. */
-  readonly onDenied: (callId: string, message: string) => void;
+  /** Says why a call does not run; awaited before the program hears its answer. */
+  readonly onDenied: (callId: string, message: string) => Promise<void>;
 }
 
 type Decision = 'accept' | 'decline';
@@ -90,7 +90,7 @@ async function askTheGate(bridge: GateBridge, callId: string, call: CanonicalCal
   }
 }
 
-function refuse({ onDenied }: GateBridge, callId: string, message: string): 'decline' {
-  onDenied(callId, message);
+async function refuse({ onDenied }: GateBridge, callId: string, message: string): Promise<'decline'> {
+  await onDenied(callId, message);
   return 'decline';
 }

@@ -29,6 +29,8 @@ const featuresOff = [
   ],
   // One JavaScript call whose inner commands have ids of their own.
   'code_mode_host',
+  // A message of ours would cut off an answer of the model, whose calls nobody would ever decide.
+  'instant_interrupt',
   // Whoever else would decide instead of the gate.
   ...['hooks', 'guardian_approval'],
   ...['memories', 'skill_search', 'skill_mcp_dependency_install', 'tool_suggest', 'workspace_dependencies'],

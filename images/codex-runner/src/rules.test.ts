@@ -97,7 +97,11 @@ describe('what the program asks', () => {
       quiesce: { signal: new AbortController().signal },
       log: () => undefined,
     } as unknown as GateBridge['context'];
-    return answerProgram({ context, witness, changesOf: () => changes, onDenied: (_id, message) => denied.push(message) }, method, params);
+    return answerProgram(
+      { context, witness, changesOf: () => changes, onDenied: async (_id, message) => void denied.push(message) },
+      method,
+      params,
+    );
   }
   const command = 'item/commandExecution/requestApproval';
   const file = 'item/fileChange/requestApproval';

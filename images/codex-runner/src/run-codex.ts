@@ -11,6 +11,8 @@ import { type Violation, Witness } from './witness';
 
 /** Time that an interrupted turn has to end by itself. */
 const interruptMs = 3_000;
+/** Time that a reason has to be taken; the call waits for it. */
+const tellMs = 2_000;
 
 /** Runs the task with the real program, one sandbox below: one thread, one turn, every command and every patch asked for. */
 export async function runCodex(context: AgentContext): Promise<ResultRequest> {
@@ -111,12 +113,18 @@ async function interrupt(server: AppServer, turn: Turn): Promise<void> {
   server.kill();
 }
 
-/** The program tells its model only that a call was rejected; the reason follows as a message of ours. */
-function tellModel(server: AppServer, turn: Turn, text: string, log: (message: string) => void): void {
+/**
+ * The program tells its model only that a call was rejected; the reason follows as a message of ours. It must be there before the call is answered: a
+ * message that comes while the model already writes makes the program throw that answer away and ask again.
+ */
+async function tellModel(server: AppServer, turn: Turn, text: string, log: (message: string) => void): Promise<void> {
   const { threadId, id, isStopped } = turn;
   if (id === undefined || isStopped) return;
-  const told = server.call('turn/steer', { threadId, expectedTurnId: id, input: [textInput(text)] });
-  void told.catch((error: unknown) => log(`the reason was not told: ${String(error)}`));
+  try {
+    await Promise.race([server.call('turn/steer', { threadId, expectedTurnId: id, input: [textInput(text)] }), pause(tellMs)]);
+  } catch (error) {
+    log(`the reason was not told: ${String(error)}`);
+  }
 }
 
 const textInput = (text: string) => ({ type: 'text', text, text_elements: [] });

@@ -146,6 +146,8 @@ describe('the Codex runner on the real program in a real sandbox', () => {
         .sort(),
     );
     expect(control.asked).toHaveLength(8);
+    // No answer of the model was thrown away.
+    expect(model.requests).toHaveLength(5);
 
     expect(files()).toEqual(['allowed-one', 'allowed-two', 'heredoc.txt', 'moved.txt', 'new.txt']);
     for (const name of ['allowed-one', 'allowed-two']) expect(JSON.stringify(control.events)).toContain(hashOf(name));

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { type ApprovalView, approvalIdOf, type EventView } from '@fluidbox/contracts';
+import { type ApprovalView, approvalIdOf, type EventView, type HarnessId } from '@fluidbox/contracts';
 import { ApiClient, ApiError } from '../api/client';
 import { followRun } from '../commands/follow-run';
 import { exitCodeOfOutcome, exitCodes } from '../exit-codes';
@@ -11,9 +11,11 @@ import { type DemoSummary, summarize, summaryLines } from './summary';
 export const sampleRepository = path.join(__dirname, '../../demo/repository');
 export const sampleTask =
   'A test of this repository fails. Find out why, fix the code (not the test), run the tests with `node --test` until they pass, then commit the fix.';
-const agentName = 'demo';
+/** One agent per harness; the first one has the plain name. */
+const agentNames: Readonly<Record<HarnessId, string>> = { 'claude-agent-sdk': 'demo', codex: 'demo-codex', scripted: 'demo-scripted' };
 
 export interface DemoOptions {
+  readonly harness: HarnessId;
   readonly yes: boolean;
   readonly repo: string;
   readonly task: string;
@@ -27,9 +29,9 @@ export async function runDemo(
   output: Output,
   input: NodeJS.ReadStream,
 ): Promise<number> {
-  await ensureAgent(api);
+  await ensureAgent(api, options.harness);
   const { session } = await api.createSession({
-    agent: agentName,
+    agent: agentNames[options.harness],
     task: options.task,
     workspace: { kind: 'local_copy', path: path.resolve(options.repo) },
   });
@@ -50,9 +52,9 @@ export async function runDemo(
   return report(api, session.id, summarize(session.id, events), output);
 }
 
-async function ensureAgent(api: ApiClient): Promise<void> {
+async function ensureAgent(api: ApiClient, harness: HarnessId): Promise<void> {
   try {
-    await api.createAgent({ name: agentName, description: 'the agent of npm run demo', harness: 'claude-agent-sdk', policy: 'default' });
+    await api.createAgent({ name: agentNames[harness], description: 'the agent of npm run demo', harness, policy: 'default' });
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 'conflict')) throw error;
   }
