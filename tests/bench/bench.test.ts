@@ -13,7 +13,7 @@ describe('the benches at toy size', () => {
   afterAll(() => servers.stop());
 
   // `launch` starts runs of a whole stack, which the system tests do as well.
-  it.each(['A1', 'A2', 'A3', 'A4', 'C3'])('%s does the work that it measures, on all sides', async (id) => {
+  it.each(['A1', 'A2', 'A3', 'A4', 'C3', 'C4', 'C5'])('%s does the work that it measures, on all sides', async (id) => {
     const bench = benches[id];
     if (bench === undefined) throw new Error(`there is no bench ${id}`);
     const figures = await bench.run(toy, async () => servers);

@@ -9,7 +9,7 @@ const digest = `sha256:${'a'.repeat(64)}`;
 const draft = (type: string, data: Record<string, unknown>, content?: unknown) =>
   ({ type, actor: 'service:test', data, ...(content === undefined ? {} : { content }) }) as unknown as EventDraft;
 
-const source = `name: test
+export const testPolicy = `name: test
 guards: { same_call: 50 }
 tools:
   - match: [Bash]
@@ -42,7 +42,7 @@ export interface RunningRun {
 /** A supervised run of `runs`, frozen and running, whose policy allows ls and echo, asks for git push and denies curl. */
 export async function startRun(
   ledger: Ledger,
-  { runId, now, maxToolCalls = 20, policy = source, spec: more = {} }: RunningRun,
+  { runId, now, maxToolCalls = 20, policy = testPolicy, spec: more = {} }: RunningRun,
 ): Promise<void> {
   const stream = runStream(runId, 'default');
   const parsed = parsePolicy(policy);
