@@ -252,8 +252,13 @@ describe('projector on a real ledger', () => {
       [run.id, 19],
       [`erasure-${run.id}`, 1],
     ]);
-    expect(await verifyCheckpoint(key.publicKeys, heads[1]?.jws ?? '')).toMatchObject({ checkpoint: { stream: `erasure-${run.id}`, seq: 1 } });
-    expect((await checkpointsSince(sql, new Date(0))).filter((head) => head.id.endsWith(run.id)).map(({ id }) => id)).toEqual([run.id, `erasure-${run.id}`]);
+    expect(await verifyCheckpoint(key.publicKeys, heads[1]?.jws ?? '')).toMatchObject({
+      checkpoint: { stream: `erasure-${run.id}`, seq: 1 },
+    });
+    expect((await checkpointsSince(sql, new Date(0))).filter((head) => head.id.endsWith(run.id)).map(({ id }) => id)).toEqual([
+      run.id,
+      `erasure-${run.id}`,
+    ]);
   });
 
   it('vouches for a live run every five minutes, only while it moves, also after a restart', async () => {

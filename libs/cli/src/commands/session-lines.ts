@@ -27,7 +27,12 @@ export function sessionLines(session: SessionView): string[] {
     ['created', `${session.created_at} by ${session.invoked_by}`],
     ['started', session.started_at],
     ['finished', session.finished_at],
-    ['erased', session.content_erased_at == null ? null : `${session.content_erased_at}: task, messages, inputs and files are gone, the record stays`],
+    [
+      'erased',
+      session.content_erased_at == null
+        ? null
+        : `${session.content_erased_at}: task, messages, inputs and files are gone, the record stays`,
+    ],
   ];
   return rows.flatMap(([name, said]) =>
     said === null || said === '' ? [] : [`${name.padEnd(10)}${wrapped(said, 110).join(`\n${' '.repeat(10)}`)}`],
