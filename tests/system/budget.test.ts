@@ -33,6 +33,36 @@ describe('budgets with the real Claude Agent SDK', () => {
     expect(open.size).toBe(0);
   });
 
+  it('[BUDGET-4] limits of an agent end every run of it, and nobody else’s; only an admin sets them', async () => {
+    await stack.admin.createAgent({ name: 'poor', policy: 'default' });
+    const finished = async (agent: string, budgets: Record<string, number>) => {
+      const { session } = await stack.admin.createSession({ agent, task: 'go', budgets });
+      for await (const event of stack.admin.watch(session.id)) if (event.type === 'run.result') break;
+      return { session: await stack.admin.session(session.id), events: await stack.admin.allEvents(session.id) };
+    };
+    await stack.admin.setBudget('agent:poor', { period: 'month', max_cost_usd: 0.05 });
+    const { session, events } = await finished('poor', { max_tool_calls: 5 });
+    expect(session.outcome).toBe('budget_exceeded');
+    const month = session.created_at.slice(0, 7);
+    expect(typesOf(events, 'budget.exceeded').map(({ data }) => data.account)).toEqual([{ scope: 'agent:poor', period: month }]);
+    expect(typesOf(events, 'budget.warned').map(({ data }) => data.account)).toEqual([{ scope: 'agent:poor', period: month }]);
+    const { data } = await stack.admin.budgets();
+    expect(data.find(({ scope, period }) => scope === 'agent:poor' && period === month)).toEqual({
+      scope: 'agent:poor',
+      period: month,
+      limit_micro_usd: 50_000,
+      spent_micro_usd: session.usage.cost_micro_usd,
+      reserved_micro_usd: 0,
+      state: 'exhausted',
+    });
+    // The next one does not reach the model at all.
+    expect((await finished('poor', { max_tool_calls: 5 })).session.usage.model_requests).toBe(0);
+    const other = await finished('spender', { max_tool_calls: 1 });
+    expect(typesOf(other.events, 'budget.exceeded').map((event) => event.data.budget)).toEqual(['tool_calls']);
+    await expect(stack.admin.setBudget('agent:nobody', { period: 'total', max_cost_usd: 1 })).rejects.toMatchObject({ status: 404 });
+    await expect(stack.admin.setBudget('team', { period: 'total', max_cost_usd: 1 })).rejects.toMatchObject({ status: 422 });
+  });
+
   it('[BUDGET-1] leaves a run within its budget alone', async () => {
     const { session } = await stack.admin.createSession({ agent: 'spender', task: 'go', budgets: { max_tool_calls: 2 } });
     for await (const event of stack.admin.watch(session.id)) if (event.type === 'run.result') break;

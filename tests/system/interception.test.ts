@@ -28,7 +28,7 @@ tools:
   - match: [Bash]
     action: allow
     shell: { allow: ["printf", "sha256sum"], deny: ["env"], on_no_match: deny }
-  - match: [Agent, Read]
+  - match: [Agent, Read, Write, Edit, Glob, Grep]
     action: allow
 `;
 
@@ -66,6 +66,23 @@ describe('interception with the real Claude Agent SDK', () => {
                 ],
               },
               { tools: [{ name: 'NoSuchTool', input: {} }] },
+              // What an honest agent gets wrong: an edit of what it has not read, and arguments that are not there.
+              { tools: [{ name: 'Write', input: { file_path: '/workspace/a.txt', content: 'one\ntwo\n' } }] },
+              { tools: [bash(`${allowed.command} > b.txt`)] },
+              {
+                tools: [
+                  { name: 'Edit', input: { file_path: '/workspace/b.txt', old_string: 'x', new_string: 'y' } },
+                  { name: 'Bash', input: {} },
+                ],
+              },
+              // Each tool whose input is compared, as the harness passes it on; relative paths and defaults are its own.
+              {
+                tools: [
+                  { name: 'Edit', input: { file_path: '/workspace/a.txt', old_string: 'two', new_string: 'three' } },
+                  { name: 'Glob', input: { pattern: '*.txt' } },
+                  { name: 'Grep', input: { pattern: 'three' } },
+                ],
+              },
               { text: 'all done' },
             ],
           },
@@ -92,13 +109,22 @@ describe('interception with the real Claude Agent SDK', () => {
     expect(appears(subDenied.hash)).toBe(false);
   });
 
-  it('[GATE-1] decided every call the model made, but the one the harness refused by itself', () => {
+  it('[GATE-1] [COVERAGE-2] decided every call the model made, but those the harness refused by itself', () => {
     const emitted = stack.model.emittedToolCalls().map((call) => call.id);
     const decided = new Set(typesOf(events, 'tool.decision').map((event) => event.data.tool_call_id));
     const rejected = typesOf(events, 'model.tool_call_closed').map((event) => event.data.tool_call_id);
     expect(emitted.filter((id) => !decided.has(id))).toEqual(rejected);
-    expect(rejected).toHaveLength(1);
+    expect(typesOf(events, 'model.tool_call_closed').map((event) => event.data.tool)).toEqual(['NoSuchTool', 'Edit', 'Bash']);
     expect(events.at(-1)?.data).toMatchObject({ outcome: 'completed', coverage: 'full' });
+    const { model, ...classes } = (events.at(-1)?.data.calls ?? {}) as Record<string, number>;
+    expect([model, Object.values(classes).reduce((sum, count) => sum + count, 0)]).toEqual([emitted.length, emitted.length]);
+    // The digests are there to be compared, on both sides.
+    const fields = (type: string, tool: string) =>
+      typesOf(events, type).filter(({ data }) => data.tool === tool && data.input_fields !== undefined);
+    for (const tool of ['Bash', 'Write', 'Edit', 'Glob', 'Grep']) {
+      expect([tool, fields('model.tool_call', tool).length > 0]).toEqual([tool, true]);
+      expect([tool, fields('tool.requested', tool).length > 0]).toEqual([tool, true]);
+    }
   });
 
   it('asked for each call exactly once', () => {

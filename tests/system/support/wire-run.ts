@@ -30,8 +30,14 @@ export interface WireTask {
   readonly outcome?: 'completed' | 'failed';
 }
 
-/** A stack whose `scripted` image holds the wire runner, with an agent `wire` under the default policy. */
-export async function startWireStack(environment: Readonly<Record<string, string>> = {}): Promise<SystemStack> {
+/**
+ * A stack whose images hold the wire runner, with an agent `wire` under the default policy. In the place of the Claude harness it may speak to the model;
+ * `script` says what that answers.
+ */
+export async function startWireStack(
+  environment: Readonly<Record<string, string>> = {},
+  script: Parameters<typeof startSystemStack>[0]['script'] = { steps: [] },
+): Promise<SystemStack> {
   const images = wireRunnerImages();
   let stack: SystemStack | undefined;
   const stop = async (): Promise<void> => {
@@ -39,7 +45,7 @@ export async function startWireStack(environment: Readonly<Record<string, string
     fs.rmSync(images, { recursive: true, force: true });
   };
   try {
-    stack = await startSystemStack({ script: { steps: [] }, environment: { FLUIDBOX_IMAGES_DIR: images, ...environment } });
+    stack = await startSystemStack({ script, environment: { FLUIDBOX_IMAGES_DIR: images, ...environment } });
     await stack.admin.createAgent({ name: 'wire', harness: 'scripted', policy: 'default' });
     return { ...stack, stop };
   } catch (error) {
@@ -50,12 +56,14 @@ export async function startWireStack(environment: Readonly<Record<string, string
 
 function wireRunnerImages(): string {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'fbx-images-'));
-  const bundle = path.join(dir, 'scripted-runner/dist/bundle');
-  fs.mkdirSync(bundle, { recursive: true });
   const source = fs.readFileSync(path.join(__dirname, 'wire-runner/main.js'));
-  fs.writeFileSync(path.join(bundle, 'main.js'), source);
   const digest = `sha256:${createHash('sha256').update(source).digest('hex')}`;
-  fs.writeFileSync(path.join(dir, 'scripted-runner/dist/image.json'), JSON.stringify({ digest, binds: [] }));
+  for (const image of ['scripted-runner', 'claude-runner']) {
+    const bundle = path.join(dir, image, 'dist/bundle');
+    fs.mkdirSync(bundle, { recursive: true });
+    fs.writeFileSync(path.join(bundle, 'main.js'), source);
+    fs.writeFileSync(path.join(dir, image, 'dist/image.json'), JSON.stringify({ digest, binds: [] }));
+  }
   return dir;
 }
 

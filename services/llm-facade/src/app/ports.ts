@@ -19,7 +19,7 @@ export interface Ports {
   /** Streams of runs that may still have open reservations. */
   readonly openRuns: () => Promise<readonly StreamRef[]>;
   readonly accounts: BudgetAccounts;
-  /** What to warn of, a few seconds old. */
+  /** What to warn of. */
   readonly recentLimits: RecentLimits;
   readonly log: FacadeLog;
   readonly settings: Settings;

@@ -5,21 +5,21 @@ const keptMs = 5_000;
 const keptMax = 10_000;
 
 /**
- * Limited accounts as they stood a few seconds ago: enough to warn, not to admit. Booking an answer must not wait for them, nor fail with them, so an
- * account that cannot be read is not warned of.
+ * What to warn of when an answer is booked. That a run has no limited accounts, which is the rule, is believed for a few seconds; those that have limits
+ * are read each time. An account that cannot be read is not warned of: booking must not fail with it.
  */
 export class RecentLimits {
-  readonly #kept = new Map<string, { readonly until: number; readonly accounts: Promise<readonly LimitedAccount[]> }>();
+  readonly #unlimitedUntil = new Map<string, number>();
 
   constructor(private readonly read: BudgetAccounts['limitedOf']) {}
 
-  of(org: string, agent: string, month: string, now: number): Promise<readonly LimitedAccount[]> {
+  async of(org: string, agent: string, month: string, now: number): Promise<readonly LimitedAccount[]> {
     const key = `${org} ${agent} ${month}`;
-    const kept = this.#kept.get(key);
-    if (kept !== undefined && kept.until > now) return kept.accounts;
-    if (this.#kept.size >= keptMax) this.#kept.clear();
-    const accounts = this.read(org, agent, month).catch(() => []);
-    this.#kept.set(key, { until: now + keptMs, accounts });
-    return accounts;
+    if ((this.#unlimitedUntil.get(key) ?? 0) > now) return [];
+    const accounts = await this.read(org, agent, month).catch(() => []);
+    if (accounts.length > 0) return accounts;
+    if (this.#unlimitedUntil.size >= keptMax) this.#unlimitedUntil.clear();
+    this.#unlimitedUntil.set(key, now + keptMs);
+    return [];
   }
 }

@@ -9,10 +9,14 @@ fs.closeSync(Number(process.env.FLUIDBOX_TOKENS_FD));
 const id = process.env.FLUIDBOX_SESSION_ID;
 const task = JSON.parse(secrets.task ?? process.env.FLUIDBOX_TASK);
 
+const answers = {};
+/** `{call of NAME}` in a body is the id of the tool call that the model made in the answer to that step. */
+const withCalls = (text) => text.replaceAll(/\{call of ([^}]+)\}/g, (_, name) => /toolu_\w+/.exec(answers[name]?.text ?? '')?.[0] ?? 'no-call');
+
 function send({ as, method = 'POST', path, body, padding = 0, socket = 'control' }) {
   return new Promise((resolve) => {
     // White space in front keeps the JSON valid and makes the body as large as wanted.
-    const payload = body === undefined ? undefined : ' '.repeat(padding) + (typeof body === 'string' ? body : JSON.stringify(body));
+    const payload = body === undefined ? undefined : ' '.repeat(padding) + withCalls(typeof body === 'string' ? body : JSON.stringify(body));
     const request = http.request(
       {
         socketPath: `/run/gw/${socket}.sock`,
@@ -39,7 +43,6 @@ function send({ as, method = 'POST', path, body, padding = 0, socket = 'control'
 }
 
 async function main() {
-  const answers = {};
   for (const step of task.steps) {
     if (step.sleepMs !== undefined) await pause(step.sleepMs);
     else if (step.parallel !== undefined) answers[step.name] = await Promise.all(step.parallel.map(send));

@@ -1,0 +1,116 @@
+import type { EventView } from '@fluidbox/contracts';
+import type { SystemStack } from './support/stack';
+import { runWire, startWireStack, typesOf, type WireStep } from './support/wire-run';
+
+const command = 'touch run-by-the-runner';
+const permission = '/internal/sessions/{id}/permission';
+
+const policy = (more: string) => `
+name: open
+${more}
+tools:
+  - match: [Bash]
+    action: allow
+`;
+
+/** What the model is asked: the first turn, or the one that brings back the result of the call in `of`. */
+const ask = (name: string, of?: string, result: object = { content: 'done' }): WireStep => ({
+  name,
+  as: 'llm',
+  socket: 'llm',
+  path: '/internal/llm/v1/messages',
+  body: {
+    model: 'claude-haiku-4-5',
+    max_tokens: 1_000,
+    tools: [{ name: 'Bash', input_schema: { type: 'object' } }],
+    messages: [
+      { role: 'user', content: 'go' },
+      ...(of === undefined
+        ? []
+        : [
+            { role: 'assistant', content: [{ type: 'tool_use', id: `{call of ${of}}`, name: 'Bash', input: { command } }] },
+            { role: 'user', content: [{ type: 'tool_result', tool_use_id: `{call of ${of}}`, ...result }] },
+          ]),
+    ],
+  },
+});
+const askGate = (of: string, input: object): WireStep => ({
+  name: 'gate',
+  as: 'tool',
+  path: permission,
+  body: { tool_call_id: `{call of ${of}}`, tool: 'Bash', input },
+});
+const refusal = { content: '<tool_use_error>Error: No such tool available: Bash</tool_use_error>', is_error: true };
+
+/** A runner in the place of the Claude harness that does as it likes: it has the tokens, the sockets and the model. */
+describe('a runner that runs what the gate did not decide', () => {
+  let stack: SystemStack;
+
+  beforeAll(async () => {
+    const callsOnce = (request: { messages: readonly { role: string }[] }) =>
+      request.messages.length === 1 ? { tools: [{ name: 'Bash', input: { command } }] } : { text: 'done' };
+    stack = await startWireStack({}, callsOnce);
+    for (const [name, more] of [
+      ['open', ''],
+      ['report', 'coverage: report'],
+      ['strict', 'coverage: strict'],
+    ] as const) {
+      await stack.admin.importPolicy(name, { source: policy(more).replace('name: open', `name: ${name}`) });
+      await stack.admin.createAgent({ name, policy: name });
+    }
+  });
+  afterAll(() => stack.stop());
+
+  const calls = (events: readonly EventView[]) => {
+    const { model, ...classes } = (events.at(-1)?.data.calls ?? {}) as Record<string, number>;
+    // Each call in one class.
+    expect(Object.values(classes).reduce((sum, count) => sum + count, 0)).toBe(model);
+    return Object.fromEntries(Object.entries(classes).filter(([, count]) => count > 0));
+  };
+  const run = async (agent: string, steps: readonly WireStep[]) => {
+    const { answers, events } = await runWire(stack.admin, agent, { steps });
+    return { answers, events, ended: events.at(-1)?.data, calls: calls(events) };
+  };
+
+  it('[COVERAGE-1] without asking loses its model with the next request, and the run fails', async () => {
+    const { answers, events, ended, calls } = await run('open', [ask('one'), ask('two', 'one'), ask('three')]);
+    expect([answers.one?.status, answers.two?.status, answers.three?.status]).toEqual([200, 403, 403]);
+    expect(ended).toMatchObject({ outcome: 'failed', reason: 'coverage_gap', coverage: 'partial' });
+    expect(calls).toEqual({ uncovered: 1 });
+    expect(typesOf(events, 'tool.requested')).toEqual([]);
+  });
+
+  it('[COVERAGE-1] after asking about something harmless loses it just the same', async () => {
+    const { answers, ended, calls } = await run('open', [ask('one'), askGate('one', { command: 'ls' }), ask('two', 'one')]);
+    expect([answers.gate?.text, answers.two?.status]).toEqual(['{"decision":"allow"}', 403]);
+    expect(ended).toMatchObject({ outcome: 'failed', reason: 'coverage_gap', coverage: 'partial' });
+    expect(calls).toEqual({ uncovered: 1 });
+  });
+
+  it('[COVERAGE-2] keeps it when it asked about what the model wrote, whatever the harness added', async () => {
+    const input = { command, timeout: 120_000, run_in_background: false };
+    const { answers, ended, calls } = await run('open', [ask('one'), askGate('one', input), ask('two', 'one')]);
+    expect([answers.gate?.text, answers.two?.status]).toEqual(['{"decision":"allow"}', 200]);
+    expect(ended).toMatchObject({ outcome: 'completed', coverage: 'full' });
+    expect(calls).toEqual({ decided: 1 });
+  });
+
+  it('[COVERAGE-1] is only told of where the policy says so', async () => {
+    const { answers, ended } = await run('report', [ask('one'), ask('two', 'one')]);
+    expect(answers.two?.status).toBe(200);
+    expect(ended).toMatchObject({ outcome: 'completed', coverage: 'partial' });
+  });
+
+  it('[COVERAGE-1] and calls it refused cannot be told from a harness that did; it is counted, and under strict it ends the run', async () => {
+    const told = await run('open', [ask('one'), ask('two', 'one', refusal)]);
+    expect([told.answers.two?.status, told.ended?.coverage, told.calls]).toEqual([200, 'full', { rejected_by_harness: 1 }]);
+    const strict = await run('strict', [ask('one'), ask('two', 'one', refusal)]);
+    expect([strict.answers.two?.status, strict.ended?.reason, strict.calls]).toEqual([403, 'coverage_gap', { rejected_by_harness: 1 }]);
+  });
+
+  it('[COVERAGE-2] that never brings a call back leaves it open: unknown, not full', async () => {
+    const { ended, calls } = await run('open', [ask('one')]);
+    expect(ended).toMatchObject({ outcome: 'completed', coverage: 'unknown' });
+    expect(calls).toEqual({ unknown: 1 });
+  });
+});
