@@ -1,12 +1,17 @@
 export { type ArgumentSchema, compileArgumentSchema, type RejectedArguments } from './arguments/compile-schema';
 export { rewriteForAutonomy } from './autonomy';
 export { type BacktestReport, backtest, type ChangedCall, type ChangeKind, changeKinds, type RecordedCall } from './change/backtest';
+export { diffPolicies, type PolicyChange, type PolicyDiff } from './change/diff';
 export { type CompiledPolicy, compilePolicy } from './compile';
 export { parsePolicy } from './document';
 export { evaluate, evaluateProjection, type PolicyVerdict } from './evaluate';
 export { type Explanation, explain } from './explain';
 export { type HistoryContext, type HistoryFinding, noHistory } from './history/judge';
 export { matchesOf } from './history/matches';
+export { importClaude } from './import/claude';
+export { type CodexSources, importCodex } from './import/codex';
+export type { Imported, ImportedPolicy, ImportNote } from './import/imported';
+export { importOriginal } from './import/original';
 export { type LintFinding, lintPolicy } from './lint/lint';
 export { type GateProjection, gateProjection, type ToolCall } from './projection';
 export { type FailedTest, runPolicyTests } from './run-tests';
