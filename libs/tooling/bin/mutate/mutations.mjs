@@ -190,12 +190,17 @@ export const mutations = {
     promise: 'what an older sandbox of a run still sends changes nothing',
     mutants: [
       {
-        what: 'the append statement does not compare the generation',
+        what: 'the append statements do not compare the generation',
         patches: [
           {
-            file: 'libs/event-store/migrations/0002_append.sql',
+            file: 'libs/event-store/migrations/0008_single_append.sql',
             find: "when l.generation <> l.fence then 'stale_lease'",
             replace: "when false then 'stale_lease'",
+          },
+          {
+            file: 'libs/event-store/src/postgres/single.ts',
+            find: ' and ($5::integer is null or generation = $5)',
+            replace: ' and ($5::integer is null or true)',
           },
         ],
         tests: [
