@@ -103,7 +103,8 @@ describe('erasing content, as the role of runs', () => {
     };
     const rows = async (): Promise<number> =>
       Number((await operator.query('select count(*) from ledger.content where stream = $1', [streamNameOf(stream)])).rows[0]?.count);
-    const record = async () => (await store.read(erasureStream(runId, org))).map(({ actor, data }): Record<string, unknown> => ({ actor, ...data }));
+    const record = async () =>
+      (await store.read(erasureStream(runId, org))).map(({ actor, data }): Record<string, unknown> => ({ actor, ...data }));
     const expire = (keyClass: string) =>
       operator.query("update ledger.content set expires_at = now() - interval '1 minute' where stream = $1 and class = $2", [
         streamNameOf(stream),
