@@ -198,6 +198,16 @@ describe('rules', () => {
     expect(bash(policyOf({ tools: [{ match: ['Bash'], action: 'allow', paths }] }), 'cat .env').verdict).toBe('deny');
     expect(bash(policyOf({ tools: [{ match: ['Bash'], action: 'allow', paths }] }), 'cat a').verdict).toBe('allow');
   });
+  it('files that come beside a command are judged by the paths of its rule', () => {
+    const policy = bashPolicy({ allow: ['apply_patch'] }, { paths: { allow: ['/workspace/**'], deny: ['**/.env'] } });
+    const patch = (...files: unknown[]) =>
+      evaluate(policy, { tool: 'Bash', input: { command: 'apply_patch', edits: files.map((file_path) => ({ file_path })) } }).verdict;
+    expect(patch('/workspace/a', 'b')).toBe('allow');
+    expect(patch('/workspace/a', '/workspace/.env')).toBe('deny');
+    expect(patch('/etc/x')).toBe('ask');
+    expect(patch(7)).toBe('ask');
+    expect(patch()).toBe('allow');
+  });
   it('a path rule asks when there is no path, or one that cannot be read', () => {
     const edit = policyOf({ tools: [{ match: ['*'], action: 'allow', paths: { deny: ['**/.env'] } }] });
     for (const input of [

@@ -109,7 +109,9 @@ function byRule(rule: CompiledRule, projection: GateProjection): Found {
         parts.push({ command: command.text.slice(0, 200), verdict: refused.verdict, rule: refused.rule, reason: refused.reason, node });
     }
   }
-  if (rule.paths !== null && projection.shell === null) parts.push(...fileParts(rule.paths, projection));
+  // A command may come with files beside its text: a patch that the harness applies itself.
+  const namesFiles = projection.paths.length > 0 || projection.unreadablePath !== null;
+  if (rule.paths !== null && (projection.shell === null || namesFiles)) parts.push(...fileParts(rule.paths, projection));
   return { verdict: rule.rule.action, parts, reason: own };
 }
 
