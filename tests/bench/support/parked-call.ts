@@ -17,10 +17,9 @@ export interface ParkedQuestion {
   readonly toolCallId: string;
 }
 
-const command = { command: 'git push' };
-
 export function openParkedCall({ port, token, runId, toolCallId }: ParkedQuestion): ParkedCall {
-  const body = JSON.stringify({ tool_call_id: toolCallId, tool: 'Bash', input: command });
+  // No two are the same call, or the guard against repetition would end the run.
+  const body = JSON.stringify({ tool_call_id: toolCallId, tool: 'Bash', input: { command: `git push origin ${toolCallId}` } });
   const head = [
     `POST /internal/sessions/${runId}/permission HTTP/1.1`,
     'host: 127.0.0.1',
@@ -38,14 +37,15 @@ export function openParkedCall({ port, token, runId, toolCallId }: ParkedQuestio
   const answered = new Promise<{ body: string; at: number }>((resolve, reject) => {
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1');
-      if (text.includes('\r\n\r\n')) isParked();
       const answer = /\{"decision":.*\}/.exec(text)?.[0];
       if (answer !== undefined) resolve({ body: answer, at: performance.now() });
+      else if (text.includes('\r\n\r\n')) isParked();
     });
     socket.on('error', reject);
     socket.on('close', () => reject(new Error(`${toolCallId} was cut: ${text.slice(0, 300)}`)));
   });
   // Whoever waits for it hears of it; a call that is left does not end the process.
   answered.catch(() => undefined);
-  return { parked: Promise.race([parked, answered.then(() => undefined)]), answered, leave: () => socket.destroy() };
+  const atOnce = answered.then(({ body: answer }) => Promise.reject(new Error(`${toolCallId} was answered at once: ${answer}`)));
+  return { parked: Promise.race([parked, atOnce]), answered, leave: () => socket.destroy() };
 }
