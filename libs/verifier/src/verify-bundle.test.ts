@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { verifyChain } from '@fluidbox/event-store';
 import { canonicalJson } from '@fluidbox/redaction';
 import { generateSigningKey, type SigningKey } from '@fluidbox/seal';
 import fc from 'fast-check';
@@ -66,6 +67,14 @@ describe('a bundle', () => {
     const report = verifyBundle(await whole(), trusted);
     expect(report).toMatchObject({ verdict: 'verified', finding: null, events: last, signedTo: last, complete: true, signers: [key.kid] });
     expect(report.artifacts).toEqual([expect.objectContaining({ kind: 'diff', name: 'changes.diff' })]);
+  });
+
+  it('is chained as the ledger chains', async () => {
+    const rows = linesOf(await whole())
+      .filter(isEvent)
+      .map((line) => JSON.parse(line) as { event: unknown; hash: string; seq: number })
+      .map(({ event, hash, seq }) => ({ seq, hash, body: canonicalJson(event) }));
+    expect(verifyChain(rows)).toEqual({ ok: true, seq: last, hash: rows.at(-1)?.hash });
   });
 
   it('is as good as the key that one trusts, by file or by thumbprint', async () => {

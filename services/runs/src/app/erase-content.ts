@@ -43,7 +43,7 @@ export async function eraseContent(ports: Ports, request: ParsedRequestOf<typeof
 }
 
 /** Keys, rows and files first, the record last: what says that it is erased has to be true. Every step may be repeated by whoever takes it up again. */
-export async function carryOut(ports: Ports, erasure: Erasure): Promise<void> {
+async function carryOut(ports: Ports, erasure: Erasure): Promise<void> {
   await ports.erasures.destroy(erasure);
   // Files are sealed with the key `rest`.
   if (erasure.classes.includes('rest')) await ports.blobs.remove(erasure.runId);
