@@ -76,6 +76,62 @@ export const mutations = {
           },
         ],
       },
+      {
+        what: 'a decision counts whatever input it was about',
+        patches: [
+          {
+            file: 'libs/run-stream/src/queries.ts',
+            find: 'Object.entries(inputFields).every(([field, digest]) => asked.inputFields[field] === digest);',
+            replace: 'Object.entries(inputFields).every(() => true);',
+          },
+        ],
+        tests: [
+          {
+            file: 'services/llm-facade/src/domain/coverage.test.ts',
+            red: ['is a gap when the gate was asked about another input than the model wrote'],
+            twins: ['is decided when the gate decided it, whichever event came first'],
+          },
+          {
+            file: 'libs/run-stream/src/evolve.test.ts',
+            red: ['counts no decision about another input'],
+            twins: ['counts an approved edit as the decision on the call that was asked for'],
+          },
+        ],
+      },
+      {
+        what: 'a second call hides behind the id of a first',
+        patches: [
+          {
+            file: 'services/llm-facade/src/domain/settlement.ts',
+            find: 'if (first !== undefined) doubled.push(call);',
+            replace: '',
+          },
+        ],
+        tests: [
+          {
+            file: 'services/llm-facade/src/domain/budget.test.ts',
+            red: ['names a second call under the id of a first as a gap'],
+            twins: ['books usage, cost and calls in one group'],
+          },
+        ],
+      },
+      {
+        what: 'an answer that was lost with its facade is forgotten',
+        patches: [
+          {
+            file: 'libs/run-stream/src/evolve.ts',
+            find: 'if (data.lost === true) state.lostAnswers.add(data.reservation_id);',
+            replace: '',
+          },
+        ],
+        tests: [
+          {
+            file: 'libs/run-stream/src/evolve.test.ts',
+            red: ['says unknown when an answer was lost with its facade'],
+            twins: ['says full, unknown and partial coverage'],
+          },
+        ],
+      },
     ],
   },
   'wrong-audience': {
