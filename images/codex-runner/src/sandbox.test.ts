@@ -185,7 +185,7 @@ describe('the Codex runner on the real program in a real sandbox', () => {
     ]);
   });
 
-  it('shows the directory of a command, and runs nothing in a shell that is not one sandbox deeper', async () => {
+  it('[HARNESS-6] shows the directory of a command, and runs nothing in a shell that is not one sandbox deeper', async () => {
     give('sub/.env', 'SECRET\n');
     const tools = [
       exec('cat .env', { workdir: 'sub' }),
@@ -204,7 +204,7 @@ describe('the Codex runner on the real program in a real sandbox', () => {
     expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('only bash runs one sandbox deeper');
   });
 
-  it('lets write_stdin read what a running command has said, and never type into a shell', async () => {
+  it('[HARNESS-6] lets write_stdin read what a running command has said, and never type into a shell', async () => {
     const last = (request: ResponsesRequest) => JSON.stringify(request.input.filter(({ type }) => type.endsWith('_output')).slice(-2));
     let sessions: number[] = [];
     const write = (session: number | undefined, chars: string) => ({
@@ -400,7 +400,7 @@ describe('the Codex runner on the real program in a real sandbox', () => {
     expect([...resultsOfModel().values()]).toContainEqual('unsupported custom tool call: exec');
   });
 
-  it('runs nothing of code mode even where the catalogue has it', async () => {
+  it('[HARNESS-6] runs nothing of code mode even where the catalogue has it', async () => {
     const image = mutant({ "'code_mode_host',": '' });
     const catalogue = path.join(image.bundleDir, 'models.json');
     const { models } = JSON.parse(fs.readFileSync(catalogue, 'utf8')) as { models: object[] };

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import type { EventView } from '@fluidbox/contracts';
+import type { EventView, HarnessId } from '@fluidbox/contracts';
+import type { ResponsesFunction } from '@fluidbox/testing';
 import { z } from 'zod';
 import type { SystemStack } from '../../system/support/stack';
 import { type Targets, targetsOf } from './targets';
@@ -27,7 +28,19 @@ const command = 'node escape/main.mjs';
 /** What the scripted model does with that task: one Bash call, then it is done. */
 export const escapeConversation = {
   match: task,
+  wire: 'messages' as const,
   steps: [{ tools: [{ name: 'Bash', input: { command, description: 'try to leave the sandbox', timeout: 110_000 } }] }, { text: 'Tried.' }],
+};
+
+/** The same on the wire of Codex, whose model has to ask again for a command that takes longer than half a minute. */
+export const escapeResponses: ResponsesFunction = ({ input }) => {
+  if (!JSON.stringify(input).includes(task)) return undefined;
+  const said = input.filter(({ type }) => type === 'function_call_output').map(({ output }) => String(output));
+  const last = said.at(-1);
+  if (last === undefined) return { tools: [{ name: 'exec_command', input: { cmd: command, yield_time_ms: 30_000 } }] };
+  const session = /running with session ID (\d+)/.exec(last)?.[1];
+  if (session === undefined) return { text: 'Tried.' };
+  return { tools: [{ name: 'write_stdin', input: { session_id: Number(session), chars: '', yield_time_ms: 60_000 } }] };
 };
 
 const policy = `
@@ -51,11 +64,13 @@ export async function runEscape(
   stack: SystemStack,
   source: string,
   canaries: Readonly<Record<string, string>> = {},
+  harness: HarnessId = 'claude-agent-sdk',
 ): Promise<EscapeReport> {
   writeAttempts(source, targetsOf(stack, canaries));
   await stack.admin.importPolicy('escape', { source: policy });
-  await stack.admin.createAgent({ name: 'escape', policy: 'escape', harness: 'claude-agent-sdk' });
-  const { session } = await stack.admin.createSession({ agent: 'escape', task, workspace: { kind: 'local_copy', path: source } });
+  const agent = `escape-${harness}`;
+  await stack.admin.createAgent({ name: agent, policy: 'escape', harness });
+  const { session } = await stack.admin.createSession({ agent, task, workspace: { kind: 'local_copy', path: source } });
   for await (const event of stack.admin.watch(session.id)) if (event.type === 'run.result') break;
   const events = await stack.admin.allEvents(session.id);
   const rows = events.some((event) => event.type === 'artifact.collected')

@@ -31,6 +31,7 @@ export interface SystemStack {
 export interface StackChoice {
   readonly mode?: 'all-in-one' | 'processes';
   readonly script: ScriptedModelOptions['script'];
+  readonly responses?: NonNullable<ScriptedModelOptions['responses']>;
   readonly sources?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -38,7 +39,8 @@ export interface StackChoice {
 /** `fluidbox up` as a person starts it, in a folder of its own, with a scripted model on a real socket as the provider. */
 export async function startSystemStack(choice: StackChoice): Promise<SystemStack> {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'fbx-system-'));
-  const model = await startScriptedModel({ script: choice.script });
+  const { script, responses } = choice;
+  const model = await startScriptedModel({ script, ...(responses === undefined ? {} : { responses }) });
   let output = '';
   const spawnUp = (): ChildProcess => {
     const started = spawn(process.execPath, [cli, 'up', ...(choice.mode === 'processes' ? ['--processes'] : [])], {
@@ -49,6 +51,8 @@ export async function startSystemStack(choice: StackChoice): Promise<SystemStack
         FLUIDBOX_HOME: home,
         FLUIDBOX_ANTHROPIC_URL: model.url,
         ANTHROPIC_API_KEY: 'test-provider-key',
+        FLUIDBOX_OPENAI_URL: model.url,
+        OPENAI_API_KEY: 'test-provider-key',
         FLUIDBOX_LOCAL_SOURCES: (choice.sources ?? []).join(':'),
         FLUIDBOX_PUBLIC_PORT: '0',
         FLUIDBOX_CONTROL_PORT: '0',

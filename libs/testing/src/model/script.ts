@@ -89,7 +89,8 @@ export const ResponsesRequest = z.looseObject({
 export type ResponsesRequest = z.infer<typeof ResponsesRequest>;
 
 export type ScriptFunction = (request: MessagesRequest) => ModelStep | Promise<ModelStep>;
-export type ResponsesFunction = (request: ResponsesRequest) => ModelStep | Promise<ModelStep>;
+/** Undefined leaves the request to the script. */
+export type ResponsesFunction = (request: ResponsesRequest) => ModelStep | undefined | Promise<ModelStep | undefined>;
 
 /** Throws with the place that is wrong. */
 export function readScriptFile(file: string): ModelScript {

@@ -29,7 +29,7 @@ export interface RecordedRequest {
 
 export interface ScriptedModelOptions {
   readonly script: z.input<typeof ModelScript> | ScriptFunction;
-  /** Answers requests on the Responses wire instead of `script`. */
+  /** Asked first for requests on the Responses wire. */
   readonly responses?: ResponsesFunction;
   /** 0 or absent = any free port. */
   readonly port?: number;
@@ -72,8 +72,8 @@ export async function startScriptedModel({
   const written = typeof script === 'function' ? undefined : ModelScript.parse(script);
   const choose: ScriptFunction = (request) =>
     typeof script === 'function' ? script(request) : chooseStep(written ?? { conversations: [] }, momentOfMessages(request));
-  const chooseResponse: ResponsesFunction =
-    responses ?? ((request) => chooseStep(written ?? { conversations: [] }, momentOfResponses(request)));
+  const chooseResponse = async (request: ResponsesRequest): Promise<ModelStep> =>
+    (await responses?.(request)) ?? chooseStep(written ?? { conversations: [] }, momentOfResponses(request));
   const requests: RecordedRequest[] = [];
   const failures = new Map<ModelStep, number>();
 
