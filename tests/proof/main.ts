@@ -1,8 +1,10 @@
+import { proveApprovals } from './approvals/prove-approvals';
 import { proveEscape } from './escape/prove-escape';
 import { proveFacade } from './facade/prove-facade';
 import { proveRecovery } from './recovery/prove-recovery';
 
 const proofs: Readonly<Record<string, typeof proveEscape>> = {
+  approvals: proveApprovals,
   escape: proveEscape,
   facade: proveFacade,
   recovery: proveRecovery,

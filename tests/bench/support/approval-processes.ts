@@ -13,11 +13,17 @@ import { type ServiceProcess, startServiceProcess } from './service-process';
 export const approvalServices = ['gate', 'approvals', 'runner-gateway'] as const;
 type ApprovalService = (typeof approvalServices)[number];
 
+export interface CallingRun {
+  readonly id: RunId;
+  /** A permission call of its runner. */
+  open(toolCallId: string): ParkedCall;
+}
+
 /** Gate, approvals and runner-gateway as processes of their own; this process is the runners, the public gateway and the owner of the runs. */
 export interface ApprovalProcesses {
   readonly processes: Readonly<Record<ApprovalService, ServiceProcess>>;
   /** A running run whose policy asks for `git push`; answers how its calls are opened. */
-  newRun(): Promise<{ readonly id: RunId; open(toolCallId: string): ParkedCall }>;
+  newRun(more?: { readonly policy?: string }): Promise<CallingRun>;
   /** As the public gateway passes it on; resolves with the answer, after the commit. */
   approve(runId: RunId, toolCallId: string): Promise<void>;
   /** Calls `heard` when the log of the runs speaks of a decision on the approval: it was committed before. */
@@ -53,9 +59,9 @@ export async function startApprovalProcesses(servers: Servers): Promise<Approval
   return {
     processes,
     stop,
-    newRun: async () => {
+    newRun: async (more = {}) => {
       const id = RunId.parse(randomUUID());
-      await startRun(runs.ledger, { runId: id, now: Date.now(), maxToolCalls: 1_000_000 });
+      await startRun(runs.ledger, { runId: id, now: Date.now(), maxToolCalls: 1_000_000, ...more });
       const expiresAt = new Date(Date.now() + 3_600_000);
       const token = await signRunToken(key, { audience: 'tool', runId: id, org: 'default', generation: 1, jti: randomUUID(), expiresAt });
       return { id, open: (toolCallId) => openParkedCall({ port, token, runId: id, toolCallId }) };

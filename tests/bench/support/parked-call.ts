@@ -3,6 +3,10 @@ import type { RunId } from '@fluidbox/contracts';
 
 /** A runner's permission call on a bare socket: many thousands of them fit into one process. */
 export interface ParkedCall {
+  readonly runId: RunId;
+  readonly toolCallId: string;
+  /** The connection is over. */
+  readonly ended: boolean;
   /** The headers came: the gate has said that a person must decide. */
   readonly parked: Promise<void>;
   /** Rejects when the connection was cut. */
@@ -17,9 +21,11 @@ export interface ParkedQuestion {
   readonly toolCallId: string;
 }
 
+/** No two are the same call, or the guard against repetition would end the run. */
+export const commandOf = (toolCallId: string): string => `git push origin ${toolCallId}`;
+
 export function openParkedCall({ port, token, runId, toolCallId }: ParkedQuestion): ParkedCall {
-  // No two are the same call, or the guard against repetition would end the run.
-  const body = JSON.stringify({ tool_call_id: toolCallId, tool: 'Bash', input: { command: `git push origin ${toolCallId}` } });
+  const body = JSON.stringify({ tool_call_id: toolCallId, tool: 'Bash', input: { command: commandOf(toolCallId) } });
   const head = [
     `POST /internal/sessions/${runId}/permission HTTP/1.1`,
     'host: 127.0.0.1',
@@ -47,5 +53,14 @@ export function openParkedCall({ port, token, runId, toolCallId }: ParkedQuestio
   // Whoever waits for it hears of it; a call that is left does not end the process.
   answered.catch(() => undefined);
   const atOnce = answered.then(({ body: answer }) => Promise.reject(new Error(`${toolCallId} was answered at once: ${answer}`)));
-  return { parked: Promise.race([parked, atOnce]), answered, leave: () => socket.destroy() };
+  return {
+    runId,
+    toolCallId,
+    get ended() {
+      return socket.readableEnded || socket.destroyed;
+    },
+    parked: Promise.race([parked, atOnce]),
+    answered,
+    leave: () => socket.destroy(),
+  };
 }
