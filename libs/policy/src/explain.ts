@@ -1,3 +1,4 @@
+import type { PolicyDocument } from '@fluidbox/contracts';
 import type { CompiledPolicy, CompiledRule } from './compile';
 import { evaluateProjection, type PolicyVerdict } from './evaluate';
 import { type HistoryContext, noHistory } from './history/judge';
@@ -65,4 +66,18 @@ function changeThatAllows(verdict: PolicyVerdict): string | null {
           : `remove the entry ${part.rule}`,
   );
   return [...new Set(changes)].join('; ');
+}
+
+/** Where the entry that gave a part its verdict stands in the document; null for what no entry says. */
+export function entryOfPart(document: PolicyDocument, ruleIndex: number | null, label: string): (string | number)[] | null {
+  const rule = ruleIndex === null ? undefined : document.tools[ruleIndex];
+  if (ruleIndex === null || rule === undefined) return null;
+  const [, list = '', entry] =
+    /^(allow|ask|deny|deny_regex|paths\.deny|paths\.allow|on_no_match|history\.\w+)(?:: (.*))?$/s.exec(label) ?? [];
+  if (list === '') return null;
+  const block = list.includes('.') ? list.split('.') : ['shell', list];
+  if (entry === undefined) return ['tools', ruleIndex, ...block];
+  const entries = list === 'paths.deny' ? rule.paths?.deny : rule.shell?.[list as 'allow' | 'ask' | 'deny' | 'deny_regex'];
+  const at = entries?.indexOf(entry) ?? -1;
+  return at === -1 ? null : ['tools', ruleIndex, ...block, at];
 }

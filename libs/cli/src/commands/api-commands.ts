@@ -19,7 +19,8 @@ import {
 import { approvalsCommand, decideCommand } from './approvals';
 import { listBudgetsCommand, setBudgetCommand } from './budgets';
 import { listParkedCommand, rebuildCommand, replayParkedCommand } from './operations';
-import { type ExplainOptions, explainCalls, testPolicyFile, validatePolicyFile } from './policy-files';
+import { convertPolicy, type ImportOptions, importFormats } from './policy/import-policy';
+import { onFiles, registerPolicyFiles } from './policy/register';
 import { costsCommand, decisionsCommand } from './reports';
 import { cancelCommand, diffCommand, getCommand, listCommand, runCommand, watchCommand, workspaceOf } from './runs';
 import { createTokenCommand, listTokensCommand, revokeTokenCommand } from './tokens';
@@ -272,39 +273,27 @@ function registerPolicies(policy: Command): void {
       call(options.json, (api, output) => getPolicyCommand(api, name, options.version, output)),
     );
   withJson(policy.command('import'))
-    .description('add a version of a policy; its own tests have to pass')
+    .description('add a version of a policy; its own tests have to pass. With --format: write one out of other rules, and add nothing')
     .requiredOption('--name <name>', 'policy to add it to, or a new one')
     .requiredOption('--file <path>', 'the document; `-` reads stdin')
     .option('--summary <text>', 'what changed')
     .option('--base-version <n>', 'refuse when another version is newest', Number)
-    .action((options: { name: string; file: string; summary?: string; baseVersion?: number; json?: boolean }) => {
-      // Before anything is started: a wrong path needs no stack to be refused.
-      const source = readTextFile(options.file, '--file');
-      return call(options.json, (api, output) => importPolicyCommand(api, { ...options, source }, output));
-    });
+    .addOption(
+      new Option(
+        '--format <format>',
+        'the file is a settings.json of Claude Code, a .rules of Codex or a policy of the public fluidbox',
+      ).choices(importFormats),
+    )
+    .option('--config <path>', 'with --format codex: its config.toml')
+    .option('--out <path>', 'with --format: write the policy there instead of to stdout')
+    .action(
+      (options: Omit<ImportOptions, 'format'> & Partial<ImportOptions> & { summary?: string; baseVersion?: number; json?: boolean }) => {
+        const { format } = options;
+        if (format !== undefined) return onFiles((output) => convertPolicy({ ...options, format }, output), options.json);
+        // Before anything is started: a wrong path needs no stack to be refused.
+        const source = readTextFile(options.file, '--file');
+        return call(options.json, (api, output) => importPolicyCommand(api, { ...options, source }, output));
+      },
+    );
   registerPolicyFiles(policy);
-}
-
-/** Works on files alone: no stack, no network. */
-function registerPolicyFiles(policy: Command): void {
-  const onFile = (work: (output: Output) => number, json: boolean | undefined): void => {
-    const code = work(standardOutput(json === true));
-    if (code !== 0) throw new CommandFailure('', code);
-  };
-  withJson(policy.command('validate <file>'))
-    .description('parse strictly and name every problem with its line; exit 1 on findings')
-    .action((file: string, { json }: { json?: boolean }) => onFile((output) => validatePolicyFile(file, output), json));
-  withJson(policy.command('test <file>'))
-    .description('run the tests that stand in the document')
-    .action((file: string, { json }: { json?: boolean }) => onFile((output) => testPolicyFile(file, output), json));
-  withJson(policy.command('explain'))
-    .description('what the gate would say to a call, by which rule, and what would change it')
-    .requiredOption('--policy <file>', 'the document; `-` reads stdin')
-    .option('--tool <name>', 'tool of the call')
-    .option('--input <json>', 'input of the call', jsonObject)
-    .option('--cwd <dir>', 'where relative paths start (default /workspace)')
-    .option('--calls <file>', 'one {tool, input, cwd?} per line instead')
-    .addOption(new Option('--tier <tier>', 'trust tier of the agent (default trusted)').choices(['trusted', 'read_only']))
-    .option('--autonomous', 'nobody is there to answer')
-    .action((options: ExplainOptions & { json?: boolean }) => onFile((output) => explainCalls(options, output), options.json));
 }

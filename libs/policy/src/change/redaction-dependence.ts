@@ -24,7 +24,9 @@ export function dependsOnMark(policy: CompiledPolicy, projection: GateProjection
   const rule = verdict.ruleIndex === null ? null : (policy.rules[verdict.ruleIndex] ?? null);
   if (rule === null || rule.rule.action === 'deny') return false;
   const { shell } = projection;
-  if (shell === null) return rule.paths !== null && pathsDepend(projection, verdict);
+  // Files may come beside a command, too.
+  if (rule.paths !== null && pathsDepend(projection, verdict)) return true;
+  if (shell === null) return false;
   if (!hasRedactionMark(shell.text) && !shell.commands.some(holdsMark)) return false;
   return shellDepends(rule, shell.commands, verdict);
 }

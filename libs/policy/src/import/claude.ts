@@ -105,8 +105,10 @@ class ClaudeImport {
   }
 
   #patternOfTools(list: List, entry: ClaudeEntry): void {
-    if (list === 'allow')
-      return this.#note(entry.text, 'dropped', 'a * may only stand at the end of a tool name here; those tools are asked for');
+    if (list === 'allow') {
+      this.#note(entry.text, 'dropped', 'a * may only stand at the end of a tool name here; those tools are asked for');
+      return;
+    }
     this.#bare[list].push(`${entry.tool.slice(0, entry.tool.indexOf('*'))}*`);
     this.#note(entry.text, 'stricter', 'a * may only stand at the end of a tool name here, so it holds for all that begin like it');
   }
