@@ -1,7 +1,7 @@
 import { loadSigningKey, signCheckpoint } from '@fluidbox/seal';
 import type { ServiceContext } from '@fluidbox/service-kit';
 import { type DynamicModule, Module } from '@nestjs/common';
-import { checkpointsSince, liveRuns, saveCheckpoint } from './adapters/checkpoint-table';
+import { checkpointsSince, lastSigned, liveRuns, saveCheckpoint } from './adapters/checkpoint-table';
 import { LogEar } from './adapters/log-ear';
 import { postgresReadTables } from './adapters/read-tables';
 import { dueRebuilds, liveVersion, postgresRebuilds, rebuildFailed } from './adapters/rebuild-table';
@@ -45,6 +45,7 @@ export function projectorModule(context: ServiceContext, config: Config): Dynami
     clock,
     kid: key.kid,
     sign: (checkpoint) => signCheckpoint(key, checkpoint),
+    lastSigned,
     save: saveCheckpoint,
     witness: tellAll(
       [{ name: 'JetStream', tell: ({ org, id, seq, hash, jws }) => bus.publishWitness(org, id, { seq, hash, jws }) }],

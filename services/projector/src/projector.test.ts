@@ -15,7 +15,7 @@ import { sqlOf } from '@fluidbox/service-kit';
 import { startTestPostgres, type TestPostgres, until } from '@fluidbox/testing';
 import fc from 'fast-check';
 import pg from 'pg';
-import { checkpointsSince, liveRuns, saveCheckpoint } from './adapters/checkpoint-table';
+import { checkpointsSince, lastSigned, liveRuns, saveCheckpoint } from './adapters/checkpoint-table';
 import { checkpointFollower, readModelFollower, republishFollower } from './adapters/followers';
 import { LogEar } from './adapters/log-ear';
 import { askForReplay, parkedEvents } from './adapters/parked-table';
@@ -25,7 +25,7 @@ import { projectPage } from './app/project-page';
 import { rebuild } from './app/rebuild';
 import { Rebuilds } from './app/rebuilds';
 import { RunPictures } from './app/run-pictures';
-import { type CheckpointPorts, signDueCheckpoints } from './app/sign-checkpoint';
+import { type CheckpointPorts, signCheckpoint, signDueCheckpoints } from './app/sign-checkpoint';
 import { LiveRuns } from './domain/live-runs';
 import { liveFollowerName } from './domain/read-models';
 import { inPages, newRun, sampleSteps, servicesOn, testClock } from './testing/sample-run';
@@ -214,6 +214,7 @@ describe('projector on a real ledger', () => {
     clock,
     kid: key.kid,
     sign: (checkpoint) => signWith(key, checkpoint),
+    lastSigned,
     save: saveCheckpoint,
     witness: (head) => witnessed.push(head),
     live: new LiveRuns(300_000),
@@ -259,6 +260,30 @@ describe('projector on a real ledger', () => {
       run.id,
       `erasure-${run.id}`,
     ]);
+  });
+
+  it('signs no head that the stored events do not lead to, whoever wrote it', async () => {
+    const [forged, changed, honest] = [newRun('signed'), newRun('signed'), newRun('signed')];
+    for (const run of [forged, changed, honest]) await live(run, 4);
+    const witnessed: { seq: number; id: string; jws: string }[] = [];
+    const ports = checkpointPorts(witnessed);
+    // What the role of any appender may write.
+    await storeOf('gate');
+    const gate = new pg.Pool({ connectionString: testServiceUrl(url, 'gate'), max: 1 });
+    await gate.query("update ledger.stream_heads set hash = sha256('another history') where stream = $1", [`run-${forged.id}`]);
+    await gate.end();
+    await expect(signCheckpoint(ports, forged, sql)).rejects.toThrow('do not lead to its head at 7');
+    await reader.query('alter table ledger.events disable trigger all');
+    const body = "replace(convert_from(body, 'UTF8'), 'ada', 'eve')";
+    await reader.query(`update ledger.events set body = convert_to(${body}, 'UTF8'), body_digest = sha256(convert_to(${body}, 'UTF8')) where stream = $1 and seq = 1`, [`run-${changed.id}`]);
+    await reader.query('alter table ledger.events enable trigger all');
+    await expect(signCheckpoint(ports, changed, sql)).rejects.toThrow('event 1 does not follow');
+    await signCheckpoint(ports, honest, sql);
+    expect(witnessed.map(({ id }) => id)).toEqual([honest.id]);
+    // Later followers must find nothing wrong here.
+    await reader.query('alter table ledger.events disable trigger all');
+    await reader.query('delete from ledger.events where stream = any ($1)', [[`run-${forged.id}`, `run-${changed.id}`]]);
+    await reader.query('alter table ledger.events enable trigger all');
   });
 
   it('vouches for a live run every five minutes, only while it moves, also after a restart', async () => {

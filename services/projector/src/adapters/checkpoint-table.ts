@@ -1,5 +1,5 @@
 import type { SqlClient } from '@fluidbox/event-store';
-import { type SignedHead, witnessId } from '../app/sign-checkpoint';
+import { type SignedHead, type Vouched, witnessId } from '../app/sign-checkpoint';
 
 export async function saveCheckpoint(tx: SqlClient, head: SignedHead, kid: string): Promise<boolean> {
   const { rowCount } = await tx.query(
@@ -8,6 +8,15 @@ export async function saveCheckpoint(tx: SqlClient, head: SignedHead, kid: strin
     [head.stream, head.seq, head.org, head.hash, head.jws, kid],
   );
   return rowCount > 0;
+}
+
+export async function lastSigned(tx: SqlClient, stream: string): Promise<Vouched | null> {
+  const { rows } = await tx.query<{ seq: string; hash: Buffer }>(
+    'select seq, hash from ledger.checkpoints where stream = $1 order by seq desc limit 1',
+    [stream],
+  );
+  const row = rows[0];
+  return row === undefined ? null : { seq: Number(row.seq), hash: row.hash.toString('hex') };
 }
 
 /** Signed since then: whether a witness got them before we stopped or lost the bus is not known, and twice does no harm. */
