@@ -43,3 +43,23 @@ export function logMessageOf(stream: StreamRef, generation: number, events: read
     events: bytes > logMessageBytesMax ? null : events,
   };
 }
+
+/** Messages of one stream that follow each other as one, as long as it may carry its events. In the order of each stream's first one. */
+export function joinedMessages(messages: readonly LogMessage[]): LogMessage[] {
+  const joined: LogMessage[] = [];
+  const latest = new Map<string, { at: number; bytes: number }>();
+  for (const message of messages) {
+    const bytes = (message.events ?? []).reduce((sum, event) => sum + Buffer.byteLength(event.body), 0);
+    const known = latest.get(message.stream);
+    const before = known === undefined ? undefined : joined[known.at];
+    const fits = known !== undefined && known.bytes + bytes <= logMessageBytesMax;
+    if (before?.events && message.events && fits && before.lastSeq + 1 === message.firstSeq) {
+      joined[known.at] = { ...message, firstSeq: before.firstSeq, events: [...before.events, ...message.events] };
+      known.bytes += bytes;
+    } else {
+      latest.set(message.stream, { at: joined.length, bytes });
+      joined.push(message);
+    }
+  }
+  return joined;
+}

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type EventDraft, Problem, type RecordedEvent, type ServiceName, type StreamRef, streamNameOf } from '@fluidbox/contracts';
 import { kekFromBytes } from '@fluidbox/seal';
-import { startTestPostgres, type TestPostgres } from '@fluidbox/testing';
+import { startTestPostgres, type TestPostgres, until } from '@fluidbox/testing';
 import type { Decision, EventStore, Fold, Ledger } from '../api';
 import { clock, ids, leaseGranted, newRun } from '../fixtures/events';
 import { createKekKeyring } from '../keyring';
@@ -124,11 +124,15 @@ describe.each(kinds)('ledger on %s', (_name, open) => {
     a.store.onCommitted((message) => {
       if (message.id === run.id) messages.push(message);
     });
+    // Callers are answered first, then the log hears of it; what comes closely together it hears as one.
+    const heard = (seq: number) => until(() => messages.at(-1)?.lastSeq === seq || undefined);
     await a.decide(counter, run, grant);
+    await heard(1);
     expect((await b.state(counter, run)).version).toBe(1);
-    for (let i = 0; i < 3; i += 1) await a.decide(counter, run, grant);
-    // Callers are answered first, then the log hears of it.
-    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    for (let seq = 2; seq <= 4; seq += 1) {
+      await a.decide(counter, run, grant);
+      await heard(seq);
+    }
     const [first, second, , fourth] = messages;
     if (first === undefined || second === undefined || fourth === undefined) throw new Error('no messages');
     b.apply(second);

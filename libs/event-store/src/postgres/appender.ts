@@ -1,10 +1,11 @@
-import { type LogMessage, Problem } from '@fluidbox/contracts';
+import { Problem } from '@fluidbox/contracts';
 import type { AppendGroup, AppendResult } from '../api';
 import { checkGroup } from '../domain/check-group';
 import { logMessageOf } from '../domain/recorded';
 import { storedResult } from '../domain/stored-result';
 import { AppendQueue, type Entry, type PlannedUnit, type QueueLimits } from './append-queue';
 import { appendQuery, outcomesOf, type UnitOutcome, type UnitRow } from './batch';
+import type { CommitLog } from './commit-log';
 import type { Connection } from './connection';
 import { storedEvents } from './encoded';
 import { failureOf, unavailable } from './errors';
@@ -19,7 +20,7 @@ export interface AppenderOptions {
   /** One batch at a time on each. Two let one batch be prepared and answered while the other is being flushed to disk. */
   readonly connections: readonly Connection[];
   readonly reader: Reader;
-  readonly publish: (message: LogMessage) => void;
+  readonly log: CommitLog;
 }
 
 const knownStreamsMax = 100_000;
@@ -37,8 +38,6 @@ export class GroupCommitAppender {
   readonly #idle: Connection[];
   readonly #running = new Set<Promise<void>>();
   #committing = 0;
-  /** Committed and answered; the log has not heard of it yet. */
-  #unpublished: LogMessage[] = [];
   #closed = false;
 
   constructor(private readonly options: AppenderOptions) {
@@ -57,7 +56,7 @@ export class GroupCommitAppender {
   async close(): Promise<void> {
     this.#closed = true;
     while (this.#running.size > 0) await Promise.all(this.#running);
-    this.#publish();
+    this.options.log.flush();
   }
 
   #start(): void {
@@ -76,7 +75,7 @@ export class GroupCommitAppender {
       // Lets everybody who was answered by the last batch, or runs in this turn, come along. The log comes behind: it hears of that batch while the next
       // one is under way, so that no caller waits for it.
       const turn = new Promise((resolve) => setImmediate(resolve));
-      setImmediate(() => this.#publish());
+      setImmediate(() => this.options.log.turn());
       await turn;
       const units = this.#queue.next(this.#busy, this.options.connections.length - this.#committing);
       if (units.length === 0) return;
@@ -173,18 +172,12 @@ export class GroupCommitAppender {
   #stored(unit: PlannedUnit, outcome: UnitOutcome): void {
     const stored = storedEvents(unit.groups, outcome);
     const lead = unit.groups[0]?.group;
-    if (lead !== undefined) this.#unpublished.push(logMessageOf(lead.stream, outcome.generation, stored.log));
+    if (lead !== undefined) this.options.log.add(logMessageOf(lead.stream, outcome.generation, stored.log));
     let at = 0;
     for (const entry of unit.groups) {
       const events = stored.recorded.slice(at, at + entry.events.length);
       at += events.length;
       entry.resolve({ ok: true, firstSeq: outcome.version + at - events.length + 1, lastSeq: outcome.version + at, events });
     }
-  }
-
-  #publish(): void {
-    const messages = this.#unpublished;
-    this.#unpublished = [];
-    for (const message of messages) this.options.publish(message);
   }
 }

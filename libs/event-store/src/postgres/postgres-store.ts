@@ -3,6 +3,7 @@ import pg from 'pg';
 import type { EventStore, SqlClient } from '../api';
 import { defaultLimits, type QueueLimits } from './append-queue';
 import { GroupCommitAppender } from './appender';
+import { CommitLog } from './commit-log';
 import { Connection } from './connection';
 import { GlobalOrder, type Page, type PageOptions } from './global-order';
 import { lockedAppend } from './locked-append';
@@ -33,8 +34,12 @@ export function createPostgresStore(options: PostgresStoreOptions): EventStore {
   const config: pg.ClientConfig = ownsPool ? { connectionString: options.url } : pool.options;
   const retryMs = options.retryMs ?? 30_000;
   const listeners: ((message: LogMessage) => void)[] = [];
-  const publish = (message: LogMessage): void => {
+  const log = new CommitLog((message) => {
     for (const listener of listeners) listener(message);
+  });
+  const publish = (message: LogMessage): void => {
+    log.add(message);
+    log.flush();
   };
   const runAs: RunAs = (org, work) =>
     untilAnswered('read', retryMs, () => (org !== null && options.rowSecurity === true ? inOrganisation(pool, org, work) : work(pool)));
@@ -47,7 +52,7 @@ export function createPostgresStore(options: PostgresStoreOptions): EventStore {
   });
   lockedPool.on('error', () => undefined);
   const connections = Array.from({ length: batchesAtOnce }, () => new Connection(config));
-  const appender = new GroupCommitAppender({ limits: { ...defaultLimits, ...options.limits }, retryMs, connections, reader, publish });
+  const appender = new GroupCommitAppender({ limits: { ...defaultLimits, ...options.limits }, retryMs, connections, reader, log });
   const order = new GlobalOrder();
   const asSql: SqlClient = {
     query: async <Row extends object>(text: string, values: readonly unknown[] = []) => {
