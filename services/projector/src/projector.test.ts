@@ -268,14 +268,16 @@ describe('projector on a real ledger', () => {
     const witnessed: { seq: number; id: string; jws: string }[] = [];
     const ports = checkpointPorts(witnessed);
     // What the role of any appender may write.
-    await storeOf('gate');
     const gate = new pg.Pool({ connectionString: testServiceUrl(url, 'gate'), max: 1 });
     await gate.query("update ledger.stream_heads set hash = sha256('another history') where stream = $1", [`run-${forged.id}`]);
     await gate.end();
     await expect(signCheckpoint(ports, forged, sql)).rejects.toThrow('do not lead to its head at 7');
     await reader.query('alter table ledger.events disable trigger all');
     const body = "replace(convert_from(body, 'UTF8'), 'ada', 'eve')";
-    await reader.query(`update ledger.events set body = convert_to(${body}, 'UTF8'), body_digest = sha256(convert_to(${body}, 'UTF8')) where stream = $1 and seq = 1`, [`run-${changed.id}`]);
+    await reader.query(
+      `update ledger.events set body = convert_to(${body}, 'UTF8'), body_digest = sha256(convert_to(${body}, 'UTF8')) where stream = $1 and seq = 1`,
+      [`run-${changed.id}`],
+    );
     await reader.query('alter table ledger.events enable trigger all');
     await expect(signCheckpoint(ports, changed, sql)).rejects.toThrow('event 1 does not follow');
     await signCheckpoint(ports, honest, sql);

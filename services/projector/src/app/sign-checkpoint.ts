@@ -61,8 +61,10 @@ async function checkHead(
     const limit = Math.min(pageSize, head.version - reached.seq);
     const events = await ports.store.readWithHashes(ref, { after: reached.seq, limit });
     const checked = verifyChain(events, reached);
-    if (!checked.ok) throw new Error(`${streamNameOf(ref)} is not signed: event ${checked.seq} does not follow from those before it (${checked.reason})`);
-    if (events.length < limit) throw new Error(`${streamNameOf(ref)} is not signed: it has ${checked.seq} events and its head says ${head.version}`);
+    if (!checked.ok)
+      throw new Error(`${streamNameOf(ref)} is not signed: event ${checked.seq} does not follow from those before it (${checked.reason})`);
+    if (events.length < limit)
+      throw new Error(`${streamNameOf(ref)} is not signed: it has ${checked.seq} events and its head says ${head.version}`);
     reached = checked;
   }
   if (reached.seq !== head.version || reached.hash !== head.hash)
