@@ -343,6 +343,8 @@ describe('projector on a real ledger', () => {
     for (const [index, step] of sampleSteps(crashed.id).slice(0, 4).entries()) {
       silent = index === 1 || index === 2;
       await services.write(crashed, step);
+      // The log hears of it after the caller.
+      await delay(50);
     }
     silent = false;
     await follower.caughtUp();
