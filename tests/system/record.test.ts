@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { EventView } from '@fluidbox/contracts';
 import { redactionMark } from '@fluidbox/redaction';
+import { until } from '@fluidbox/testing';
 import { Client } from 'pg';
 import { fluidbox, type SystemStack, startSystemStack } from './support/stack';
 import { typesOf } from './support/wire-run';
@@ -139,7 +140,7 @@ describe('the record of a run', () => {
   });
 
   it('[LEDGER-1] is exported and verified by the keys of the deployment; a changed one names the event', async () => {
-    expect(await cli('export', run, '-o', bundle())).toMatchObject({ code: 0, stderr: expect.stringContaining('signed to its end') });
+    await until(async () => (await cli('export', run, '-o', bundle())).stderr.includes('signed to its end'));
     const good = await cli('verify', bundle());
     expect(good).toMatchObject({ code: 0, stdout: expect.stringMatching(/^verified {2}run /) });
     const published = path.join(stack.home, 'published.json');
@@ -201,6 +202,22 @@ describe('the record of a run', () => {
     expect((await cli('export', run, '-o', again)).code).toBe(0);
     expect(fs.readFileSync(again).equals(fs.readFileSync(bundle()))).toBe(true);
     expect((await cli('verify', again)).code).toBe(0);
+  });
+
+  it('[LEDGER-1] stays verifiable after its key was replaced; new records are signed by the new one', async () => {
+    expect(await cli('keys', 'rotate')).toMatchObject({ code: 1, stderr: expect.stringContaining('is held by process') });
+    await stack.end('SIGTERM');
+    const rotated = (await cli('keys', 'rotate')).stdout.trim();
+    await stack.startAgain();
+    const { session } = await stack.admin.createSession({ agent: 'recorded', task: `Please ${planted.task}.` });
+    for await (const event of stack.admin.watch(session.id)) if (event.type === 'run.result') break;
+    const newer = path.join(stack.home, 'newer.jsonl');
+    await until(async () => (await cli('export', session.id, '-o', newer)).stderr.includes('signed to its end'));
+    expect(await cli('verify', newer)).toMatchObject({ code: 0, stdout: expect.stringContaining(rotated) });
+    const old = await cli('verify', bundle());
+    expect(old.code).toBe(0);
+    expect(old.stdout).not.toContain(rotated);
+    expect((await cli('verify', bundle(), '--signer', rotated)).code).toBe(1);
   });
 
   it('[LEDGER-1] shows what the owner of the database changed in it', async () => {

@@ -230,6 +230,23 @@ export const mutations = {
         ],
       },
       {
+        what: 'projector signs whatever the row of a head says',
+        patches: [
+          {
+            file: 'services/projector/src/app/sign-checkpoint.ts',
+            find: '  await checkHead(ports, ref, head, await ports.lastSigned(tx, stream));\n',
+            replace: '',
+          },
+        ],
+        tests: [
+          {
+            file: 'services/projector/src/projector.test.ts',
+            red: ['signs no head that the stored events do not lead to, whoever wrote it'],
+            twins: ['signs the head of a run at its end, once, over the chain that anybody can check'],
+          },
+        ],
+      },
+      {
         what: 'the keys of an erased run stay',
         patches: [{ file: 'services/runs/src/app/erase-content.ts', find: '  await ports.erasures.destroy(erasure);\n', replace: '' }],
         tests: [
