@@ -321,8 +321,10 @@ describe('projector on a real ledger', () => {
     hub.bus().followLog(['run', 'agent', 'policy'], (message) => ear.hear(message));
     const [told, crashed] = [newRun('told'), newRun('crashed')];
     let silent = false;
+    let committedTo = 0;
     for (const service of ['runs', 'gate'] as const) {
       storeOf(service).onCommitted((message: LogMessage) => {
+        if (message.id === crashed.id) committedTo = message.lastSeq;
         if (!silent) hub.publish(message);
       });
     }
@@ -345,6 +347,9 @@ describe('projector on a real ledger', () => {
       await services.write(crashed, step);
       // The log hears of it after the caller.
       await delay(50);
+      // The store tells of a commit after it has answered.
+      const { version } = (await store.head(crashed)) ?? { version: 0 };
+      await until(() => committedTo === version || undefined);
     }
     silent = false;
     await follower.caughtUp();
