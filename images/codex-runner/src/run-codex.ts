@@ -26,6 +26,8 @@ export async function runCodex(context: AgentContext): Promise<ResultRequest> {
     llm: input.llm,
     token: context.llmToken,
     listen: { port: 0 },
+    // The program gives up at a 429.
+    waitsWhenBusy: true,
     onRefusal: (refusal) => {
       if (refusal !== 'budget_exhausted') return void context.abortWrongAudience('/internal/llm');
       state.budgetExhausted = true;
@@ -63,6 +65,7 @@ export async function runCodex(context: AgentContext): Promise<ResultRequest> {
   const server: AppServer = appServer(startProgram({ input, modelPort: forwarder.port }), {
     onRequest: (method, params) => answerProgram(bridge, method, params),
     onNotification: (method, params) => {
+      if (method === 'error') log(`[codex] ${JSON.stringify(params).slice(0, 500)}`);
       try {
         for (const seen of turn.observe(method, params)) react(seen);
       } catch (error) {

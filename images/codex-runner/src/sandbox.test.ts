@@ -286,7 +286,9 @@ describe('the Codex runner on the real program in a real sandbox', () => {
     await run({
       plane: {
         interfere: (call, response) =>
-          call === 'llm' && ++modelCalls > 0 && Boolean(response.writeHead(429, { 'content-type': 'application/json' }).end(body)),
+          call === 'llm' &&
+          ++modelCalls > 0 &&
+          Boolean(response.writeHead(429, { 'content-type': 'application/json', 'x-should-retry': 'false' }).end(body)),
       },
     });
     expect(control.results).toEqual([{ outcome: 'failed', summary: 'stopped: the budget of this run is exhausted' }]);
@@ -300,8 +302,8 @@ describe('the Codex runner on the real program in a real sandbox', () => {
     expect(model.requests).toHaveLength(2);
   });
 
-  it('survives a model that is overloaded once', async () => {
-    await run({ script: { steps: [{ error: { status: 503, times: 1 }, text: 'fine' }] } });
+  it.each([429, 503])('survives a model that answers %s once', async (status) => {
+    await run({ script: { steps: [{ error: { status, times: 1 }, text: 'fine' }] } });
     expect(control.results).toEqual([{ outcome: 'completed', summary: 'fine' }]);
   });
 

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { forwardedHeaders, forwardedPath, type Refusal, readRefusal } from './forward-rules';
+import { forwardPatiently } from './patient-forward';
 import { type Endpoint, openRequest } from './transport';
 
 export interface ForwarderOptions {
@@ -10,6 +11,8 @@ export interface ForwarderOptions {
   /** A unix socket (created 0700 around) or a port on loopback (0 = any free one). */
   readonly listen: { readonly socketPath: string } | { readonly port: number };
   readonly onRefusal: (refusal: Refusal) => void;
+  /** For programs that take a busy provider for the end: such an answer is waited out here. */
+  readonly waitsWhenBusy?: boolean;
 }
 
 export interface Forwarder {
@@ -47,27 +50,35 @@ export async function startForwarder(options: ForwarderOptions): Promise<Forward
   };
 }
 
-function forward(request: http.IncomingMessage, response: http.ServerResponse, { llm, token, onRefusal }: ForwarderOptions): void {
+function forward(
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+  { llm, token, onRefusal, waitsWhenBusy }: ForwarderOptions,
+): void {
   const upstreamPath = forwardedPath(request.method, request.url);
   if (upstreamPath === undefined) {
     request.resume();
     response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"not_forwarded"}');
     return;
   }
-  const upstream = openRequest(llm, upstreamPath, { method: 'POST', headers: forwardedHeaders(request.headers, token) });
-  upstream.on('response', (answer) => {
+  const open = (): http.ClientRequest => {
+    const upstream = openRequest(llm, upstreamPath, { method: 'POST', headers: forwardedHeaders(request.headers, token) });
+    // A server may answer before it has read the whole body; then the late write fails, but the answer stands.
+    upstream.on('error', () => {
+      if (!response.headersSent) response.destroy();
+    });
+    response.on('close', () => upstream.destroy());
+    return upstream;
+  };
+  const relay = (answer: http.IncomingMessage): void => {
     const { 'transfer-encoding': _hop, connection: _connection, ...headers } = answer.headers;
     response.writeHead(answer.statusCode ?? 502, headers);
     answer.on('error', () => response.destroy());
     if ([401, 403, 429].includes(answer.statusCode ?? 0)) watchRefusal(answer, onRefusal);
     answer.pipe(response);
-  });
-  // A server may answer before it has read the whole body; then the late write fails, but the answer stands.
-  upstream.on('error', () => {
-    if (!response.headersSent) response.destroy();
-  });
-  response.on('close', () => upstream.destroy());
-  request.pipe(upstream);
+  };
+  if (waitsWhenBusy === true) void forwardPatiently({ request, response, open, relay });
+  else request.pipe(open().on('response', relay));
 }
 
 function watchRefusal(answer: http.IncomingMessage, onRefusal: (refusal: Refusal) => void): void {

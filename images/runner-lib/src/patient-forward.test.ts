@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Refusal } from './forward-rules';
+import { type Forwarder, startForwarder } from './forwarder';
+
+interface Answer {
+  readonly status: number;
+  readonly headers?: http.OutgoingHttpHeaders;
+  readonly body?: string;
+}
+
+describe('a forwarder that waits when the provider is busy', () => {
+  const answers: Answer[] = [];
+  const bodies: string[] = [];
+  const refusals: Refusal[] = [];
+  let server: http.Server;
+  let forwarder: Forwarder;
+
+  beforeAll(async () => {
+    server = http.createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+      bodies.push(Buffer.concat(chunks).toString('utf8'));
+      const { status, headers = {}, body = '{}' } = answers.shift() ?? { status: 500 };
+      response.writeHead(status, headers).end(body);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const llm = { kind: 'url', url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`) } as const;
+    forwarder = await startForwarder({
+      llm,
+      token: 'run-token',
+      listen: { port: 0 },
+      onRefusal: (refusal) => refusals.push(refusal),
+      waitsWhenBusy: true,
+    });
+  });
+  afterAll(() => {
+    forwarder.close();
+    server.close();
+  });
+  beforeEach(() => {
+    for (const list of [answers, bodies, refusals]) list.length = 0;
+  });
+
+  const ask = () => fetch(`http://127.0.0.1:${forwarder.port}/v1/responses`, { method: 'POST', body: '{"input":"x"}' });
+  const busy: Answer = { status: 429, headers: { 'retry-after': '0' } };
+
+  it('sends the same request again until it is served', async () => {
+    answers.push(busy, busy, { status: 200, body: 'served' });
+    expect(await (await ask()).text()).toBe('served');
+    expect(bodies).toEqual(['{"input":"x"}', '{"input":"x"}', '{"input":"x"}']);
+    expect(refusals).toEqual([]);
+  });
+
+  it('passes on at once what is final, and tells the end of the budget', async () => {
+    answers.push({ status: 429, headers: { 'x-should-retry': 'false' }, body: '{"error":{"code":"budget_exhausted"}}' });
+    const answer = await ask();
+    expect({ status: answer.status, body: await answer.text() }).toMatchObject({
+      status: 429,
+      body: expect.stringContaining('budget_exhausted'),
+    });
+    expect(bodies).toHaveLength(1);
+    expect(refusals).toEqual(['budget_exhausted']);
+  });
+
+  it('leaves every other failure to the program', async () => {
+    answers.push({ status: 503 });
+    expect((await ask()).status).toBe(503);
+    expect(bodies).toHaveLength(1);
+  });
+
+  it('passes on the refusal when it never ends', async () => {
+    answers.push(...Array.from({ length: 9 }, () => busy));
+    expect((await ask()).status).toBe(429);
+    expect(bodies).toHaveLength(7);
+  });
+});
