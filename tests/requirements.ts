@@ -12,10 +12,12 @@ export const requirements = {
   'GATE-2': 'the same holds for the calls of a sub-agent',
   'GATE-3': 'a retried permission call gets the same answer and stores nothing new',
   'GATE-4': 'a reused call id with another input is a protocol violation and the first answer stays',
+  'GATE-5': 'a rule about what the run did before cannot be overshot by parallel calls, and a call that waits for a person holds its place',
   'APPROVAL-1': 'a waiting call runs only after a person approved it; a denial reaches the agent',
   'APPROVAL-2': 'a restart while a person thinks loses nothing: one approval, one answer',
   'APPROVAL-3': 'an approval that expired is refused even if nobody swept it yet',
   'APPROVAL-4': 'an edited input runs instead of the asked one, and an edit that policy denies stays pending',
+  'APPROVAL-5': 'very many people may be slow: a blocked call costs little memory and no database connection, and a restart finds them all',
   'BUDGET-1': 'a cost budget stops spend before it happens and ends the run budget_exceeded',
   'BUDGET-2': 'the tool-call budget cannot be overshot by parallel calls',
   'BUDGET-3':

@@ -81,6 +81,30 @@ describe('the gate as a service, on Postgres and NATS', () => {
     expect([...state.exceeded]).toEqual(['tool_calls']);
   });
 
+  it('[GATE-5] 20 parallel calls against a history rule of 5 are 5', async () => {
+    const counted = RunId.parse('0198b3a0-0000-7000-8000-000000000003');
+    const policy = `name: test
+tools:
+  - { match: [Bash], action: allow, history: { count: { max: 5 } } }
+`;
+    await startRun((runs as unknown as ServiceContext).ledger, { runId: counted, now: Date.now(), maxToolCalls: 100, policy });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        edge.request(RequestPermission, {
+          run_id: counted,
+          org: 'default',
+          generation: 1,
+          tool_call_id: `h${i}`,
+          tool: 'Bash',
+          input: { command: `echo ${i}` },
+          mended: false,
+        }),
+      ),
+    );
+    expect(answers.filter((answer) => answer.status === 'decided' && answer.answer.decision === 'allow')).toHaveLength(5);
+    expect(answers.filter((answer) => answer.status === 'decided' && answer.answer.decision === 'deny')).toHaveLength(15);
+  });
+
   it('refuses a run that it does not know, and a generation that is over', async () => {
     await expect(
       edge.request(RequestPermission, {

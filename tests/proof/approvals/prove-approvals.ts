@@ -77,6 +77,10 @@ async function grow(size: Size, servers: Servers, world: ApprovalProcesses, say:
     count(
       `select count(*) as n from pg_stat_activity where usename like any (array['%gate', '%approvals', '%runner_gateway', '%runner-gateway'])`,
     );
+  const idle = () =>
+    count(
+      "select count(*) as n from pg_stat_activity where state like 'idle in transaction%' and now() - state_change > interval '1 second'",
+    );
   const ask = await asking(servers);
 
   say(`${size.pending} calls ask for approval`);
@@ -128,6 +132,7 @@ async function grow(size: Size, servers: Servers, world: ApprovalProcesses, say:
   }
   row('request to decide → answer of the blocked call, p50', quantile(times, 0.5), 'ms', 50);
   row('request to decide → answer of the blocked call, p99', quantile(times, 0.99), 'ms', 500);
+  row('sessions idle in a transaction for more than a second', await idle(), '', 0);
   row('calls answered that nobody decided', calls.filter((call) => call.ended).length - chosen.length, '', 0);
   for (const call of calls) call.leave();
   return rows;

@@ -270,7 +270,7 @@ tools:
   const decided = (answers: readonly Awaited<ReturnType<typeof requestPermission>>[], decision: 'allow' | 'deny') =>
     answers.filter((answer) => answer.status === 'decided' && answer.answer.decision === decision).length;
 
-  it('20 parallel calls against a count of 5 are 5, whichever process they came to', async () => {
+  it('[GATE-5] 20 parallel calls against a count of 5 are 5, whichever process they came to', async () => {
     const { one, two, request, state } = await world({ policy: history('{ count: { max: 5 } }'), maxToolCalls: 100 });
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => requestPermission(i % 2 ? one : two, request(`echo ${i}`, `c${i}`))),
@@ -279,7 +279,7 @@ tools:
     expect(decisionCounts(await state())).toEqual({ allow: 5, deny: 15, ask: 0 });
   });
 
-  it('a call that waits for a person holds its place until it is denied', async () => {
+  it('[GATE-5] a call that waits for a person holds its place until it is denied', async () => {
     const { one, two, request, settle } = await world({ policy: history('{ count: { max: 1 } }') });
     expect(await requestPermission(one, request('git push', 'a'))).toMatchObject({ status: 'pending' });
     expect(await requestPermission(two, request('echo 1', 'b'))).toMatchObject({ answer: { decision: 'deny', code: 'policy_denied' } });

@@ -114,6 +114,35 @@ describe('a new call', () => {
     expect(decided.result).toMatchObject({ kind: 'denied', code: 'policy_denied', message: expect.stringContaining('no network here') });
     expect(decision(decided)).toMatchObject({ verdict: 'deny', source: 'policy', rule: { index: 0, part: 'deny: curl' } });
   });
+  it('that is denied tells the agent the entry that decided and nothing else of the policy; people are told more', () => {
+    const policy = {
+      tools: [
+        {
+          match: ['Bash'],
+          action: 'allow' as const,
+          shell: { allow: ['ls'], deny: ['curl', 'scp secret-host'], deny_regex: ['internal-name'], ask: ['deploy prod'] },
+          paths: { deny: ['**/hidden/**'] },
+          reason: 'because the auditors said so',
+          risk: 'exfiltration',
+        },
+        { match: ['Read'], action: 'deny' as const, reason: 'other rule' },
+      ],
+    };
+    for (const [more, source] of [
+      [{}, 'policy'],
+      [{ autonomy: 'autonomous' as const }, 'policy'],
+    ] as const) {
+      const decided = ask(given(...running()), bash('curl http://h.example'), rules(policy, more));
+      expect(decision(decided)).toMatchObject({ source });
+      expect(decided.result).toMatchObject({
+        message: 'The policy does not allow this call: "curl http://h.example" is denied by "curl".',
+      });
+      const content = decided.events.find(({ type }) => type === 'tool.decision')?.content;
+      expect(content).toMatchObject({ reason: expect.stringContaining('because the auditors said so') });
+    }
+    const unattended = ask(given(...running()), bash('deploy prod'), rules(policy, { autonomy: 'autonomous' }));
+    expect(JSON.stringify(unattended.result)).not.toMatch(/auditors|exfiltration|scp|internal-name|hidden|other rule/);
+  });
   it('without the field its tool needs is denied by its shape, in observe mode too', () => {
     for (const using of [rules(), rules({ mode: 'observe' })]) {
       const decided = ask(given(...running()), { tool: 'Bash', input: { cmd: 'ls' } }, using);
@@ -217,6 +246,16 @@ describe('the stages, in order', () => {
     expect(observing('curl x')).toMatchObject({ verdict: 'allow', source: 'observe', original_verdict: 'deny' });
     expect(observing('git push')).toMatchObject({ verdict: 'allow', source: 'observe', original_verdict: 'ask' });
     expect(observing('ls')).toMatchObject({ verdict: 'allow', source: 'policy' });
+  });
+  it('what the history does not allow nobody is asked about; a grant does not lift it, and observe mode says what it would have been', () => {
+    const tools = [{ match: ['Bash'], action: 'ask' as const, history: { count: { max: 1 } }, approval_scope: 'session' as const }];
+    const first = ask(given(...running()), bash('ls', 'a'), rules({ tools }));
+    expect(dataOf(first, 'tool.requested')).toMatchObject({ matches: ['0.count'] });
+    const second = ask(after(given(...running()), first), bash('ls x', 'b'), rules({ tools }));
+    expect(decision(second)).toMatchObject({ verdict: 'deny', source: 'policy', rule: { index: 0, part: 'history.count' } });
+    expect(second.result).toMatchObject({ message: expect.stringContaining('1 of 1 calls of this rule') });
+    const observed = ask(after(given(...running()), first), bash('ls x', 'b'), rules({ tools, mode: 'observe' }));
+    expect(decision(observed)).toMatchObject({ verdict: 'allow', source: 'observe', original_verdict: 'deny' });
   });
   it('an autonomous run gets the fallback, and both verdicts are recorded', () => {
     const unattended = (fallback: 'allow' | 'deny') =>
