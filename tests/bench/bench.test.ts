@@ -13,17 +13,26 @@ describe('the benches at toy size', () => {
   afterAll(() => servers.stop());
 
   // `launch` starts runs of a whole stack, which the system tests do as well.
-  it.each(['A1', 'A2', 'A3', 'A4', 'C3', 'C4', 'C5'])('%s does the work that it measures, on all sides', async (id) => {
-    const bench = benches[id];
-    if (bench === undefined) throw new Error(`there is no bench ${id}`);
-    const figures = await bench.run(toy, async () => servers);
-    expect(figures.rounds).toHaveLength(1);
-    for (const figure of Object.values(figures.rounds[0] ?? {})) expect(figure).toBeGreaterThan(0);
-    expect(figures.settings).toMatchObject({ fsync: 'on', synchronous_commit: 'on' });
-    const checks = bench.checks.map((check) => judge(check, figures.rounds));
-    const shown = report(bench, figures, checks);
-    for (const side of Object.values(bench.sides)) expect(shown).toContain(side);
-    expect(shown).toContain(figures.verified);
+  it.each(['A1', 'A2', 'A3', 'A4', 'A5', 'A7', 'B1', 'B2', 'B3', 'B4', 'R1', 'growth', 'C3', 'C4', 'C5'])(
+    '%s does the work that it measures, on all sides',
+    async (id) => {
+      const bench = benches[id];
+      if (bench === undefined) throw new Error(`there is no bench ${id}`);
+      const figures = await bench.run(toy, async () => servers);
+      expect(figures.rounds).toHaveLength(1);
+      for (const figure of Object.values(figures.rounds[0] ?? {})) expect(figure).toBeGreaterThan(0);
+      expect(figures.settings).toMatchObject({ fsync: 'on', synchronous_commit: 'on' });
+      const checks = bench.checks.map((check) => judge(check, figures.rounds));
+      const shown = report(bench, figures, checks);
+      for (const side of Object.values(bench.sides)) expect(shown).toContain(side);
+      expect(shown).toContain(figures.verified);
+    },
+  );
+
+  it('A6 finds nothing wrong after kill -9 of the appending process', async () => {
+    const figures = await benches.A6?.run(toy, async () => servers);
+    expect(figures?.rounds).toEqual([{ gaps: 0, lost: 0, duplicates: 0, chains: 0 }]);
+    expect(figures?.verified).toContain('4 runs × 20 events, 2 × kill -9');
   });
 });
 
