@@ -52,6 +52,14 @@ describe('verify', () => {
     expect((await run('verify', changed)).code).toBe(1);
   });
 
+  it('shows what somebody wrote into a bundle to steer the terminal', async () => {
+    const steering = file('steering.jsonl', text.replace('"stream":"run-0198b3a0', '"stream":"run-\\u001b[2Jx'));
+    const { code, said } = await run('verify', steering, '--keys', keys);
+    expect(code).toBe(1);
+    expect(said).toContain('\\u001b[2J');
+    expect(said).not.toContain('\u001b');
+  });
+
   it('answers 3 when nobody said whom to trust, and takes the keys of the deployment when there is one', async () => {
     expect(await run('verify', bundle)).toEqual({ code: 3, said: expect.stringMatching(/^self-consistent, signer not pinned/) });
     const own = secretFiles(homeLayout(home).secrets).ledgerPublicKeys;

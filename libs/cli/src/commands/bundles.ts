@@ -118,10 +118,10 @@ function signedText({ complete, signedTo, events }: Report): string {
 
 function reportLines(report: Report, from: string | null): string[] {
   const { verdict, finding, stream } = report;
-  const about = `${stream === null ? 'this file' : stream.replace('-', ' ')}: `;
+  const about = `${stream === null ? 'this file' : plain(stream.replace('-', ' '))}: `;
   if (finding !== null) return [`TAMPERED  ${about}${findingText(finding)}`];
   const signers = report.signers.map((kid) => `  signer    ${kid}`);
-  const artifacts = report.artifacts.map(({ kind, sha256 }) => `  ${kind.padEnd(9)} ${plain(sha256)}`);
+  const artifacts = report.artifacts.map(({ kind, sha256 }) => `  ${plain(kind).padEnd(9)} ${plain(sha256)}`);
   const witnessed =
     report.witnessed === null ? [] : [`  witnessed ${report.witnessed === 0 ? 'nothing of this run' : `to event ${report.witnessed}`}`];
   const lines = [`${about}${report.events} events, ${signedText(report)}`, ...signers, ...artifacts, ...witnessed];

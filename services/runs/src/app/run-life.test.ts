@@ -303,6 +303,17 @@ describe('creating', () => {
     expect(await codeOf(create('key', ada, { task: 'something else' }))).toBe('idempotency_mismatch');
   });
 
+  it('says so when the run of a key was erased: the requests cannot be compared any more', async () => {
+    const { clock, create, store } = world();
+    const { run_id } = await create('key');
+    store.wrappedKeys = async () => ({ projection: null, rest: null, salt: null });
+    // Opened keys are kept for a minute.
+    clock.advance(61_000);
+    const answer = await create('key').catch((error: unknown) => error);
+    expect(answer).toMatchObject({ code: 'idempotency_mismatch', message: expect.stringContaining('is erased; use a new key') });
+    expect((await create('other')).run_id).not.toBe(run_id);
+  });
+
   it('gives everybody keys of their own: the same one of another person tells nothing and takes nothing', async () => {
     const { create } = world();
     const first = await create('key');
