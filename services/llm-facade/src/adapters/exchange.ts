@@ -15,6 +15,7 @@ export function exchangeOf(request: IncomingMessage, response: ServerResponse): 
       response.writeHead(status, headers);
       response.flushHeaders();
     },
+    send: (status, headers, body) => void response.writeHead(status, { ...headers, 'content-length': String(body.length) }).end(body),
     async write(chunk) {
       if (chunk.length === 0 || response.destroyed) return;
       if (!response.write(chunk)) await drained(response);

@@ -104,7 +104,10 @@ export interface Exchange {
   readBody(bytesMax: number): Promise<Buffer | 'too_large'>;
   /** Aborted when the runner hung up. */
   readonly hungUp: AbortSignal;
+  /** Begins an answer that comes in pieces: the head goes out at once. */
   head(status: number, headers: Readonly<Record<string, string>>): void;
+  /** A whole answer, in one write. */
+  send(status: number, headers: Readonly<Record<string, string>>, body: Buffer): void;
   /** Resolves when the runner's connection takes more. */
   write(chunk: Buffer): Promise<void>;
   end(): void;

@@ -105,9 +105,7 @@ async function relayJson(ports: Ports, relay: Relay): Promise<void> {
   await bookAnswer(ports, relay, answer.status, { ...read, final: true });
   if (read.breach !== null && coverageModeOf(relay.caller.spec) !== 'report')
     throw new ModelRequestRefused(refusals.coverageGap(describe(read.breach)));
-  exchange.head(answer.status, answer.headers);
-  await exchange.write(body);
-  exchange.end();
+  exchange.send(answer.status, answer.headers, body);
 }
 
 /** The runner hung up before the provider answered: the provider has read the request and will charge that. */
