@@ -17,3 +17,4 @@ export * from './runner-plane';
 export * from './subjects';
 export * from './text';
 export * from './timeline';
+export * from './upcast';

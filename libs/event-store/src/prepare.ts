@@ -1,4 +1,4 @@
-import { type EventDraft, eventTypes, type LedgerBody, Problem, type StreamRef, streamNameOf } from '@fluidbox/contracts';
+import { type EventDraft, eventTypes, type LedgerBody, Problem, type StreamRef, streamNameOf, versionOf } from '@fluidbox/contracts';
 import { canonicalJson, redactBody, redactContent } from '@fluidbox/redaction';
 import type { ContentClass, RunKeys } from '@fluidbox/seal';
 import type { Clock, Ids, PreparedEvent } from './api';
@@ -39,7 +39,7 @@ export function prepareEvent(draft: EventDraft, context: PrepareContext): Prepar
     org: stream.org as LedgerBody['org'],
     stream: name,
     type: draft.type,
-    version: 1,
+    version: versionOf(draft.type),
     actor: draft.actor,
     occurred_at: clock.now().toISOString(),
     data: eventTypes[draft.type].data.parse(draft.data),

@@ -1,15 +1,16 @@
-import { type EventData, type EventType, isEventType, type RecordedEvent, terminalStatuses } from '@fluidbox/contracts';
+import { type EventData, type EventType, type RecordedEvent, terminalStatuses, timelineEvent } from '@fluidbox/contracts';
 import { countDecided, countReported, holdPlaces } from './history';
 import type { ModelCallState, RunState } from './state';
 
 /**
- * Folds one event into the state it owns. Total: an unknown type, or an event that refers to something it never saw, changes nothing.
+ * Folds one event into the state it owns. Total: an unknown type, a version newer than this code, or an event that refers to something it never saw, changes nothing.
  * It never throws, whatever the order, because a reader must not die of a stream that a newer version wrote.
  */
 export function evolveRun(state: RunState, event: RecordedEvent): RunState {
   if (event.seq <= state.version) return state;
   state.version = event.seq;
-  if (isEventType(event.type)) apply(state, event.type, event.data, event);
+  const known = timelineEvent(event);
+  if (known !== null) apply(state, known.type, known.data, event);
   return state;
 }
 

@@ -6,21 +6,23 @@ import {
   type RecordedEvent,
   type StreamRef,
   streamNameOf,
+  upcast,
 } from '@fluidbox/contracts';
 
-/** An event as readers see it. The body was checked before it was stored; an unknown newer type keeps its data. */
-export const recordedOf = (seq: number, globalPosition: number, body: LedgerBody): RecordedEvent => ({
-  seq,
-  globalPosition,
-  eventId: body.event_id,
-  org: body.org,
-  stream: body.stream,
-  type: body.type,
-  version: body.version,
-  actor: body.actor,
-  occurredAt: body.occurred_at,
-  data: body.data,
-});
+/** An event as readers see it, in the shape of today. The body was checked before it was stored; what is newer than this code keeps its data. */
+export const recordedOf = (seq: number, globalPosition: number, body: LedgerBody): RecordedEvent =>
+  upcast({
+    seq,
+    globalPosition,
+    eventId: body.event_id,
+    org: body.org,
+    stream: body.stream,
+    type: body.type,
+    version: body.version,
+    actor: body.actor,
+    occurredAt: body.occurred_at,
+    data: body.data,
+  });
 
 /** From another process: parsed, because it did not come out of our own table. */
 export const recordedOfLog = (event: LogEvent): RecordedEvent =>

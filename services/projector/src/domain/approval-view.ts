@@ -1,4 +1,4 @@
-import type { ApprovalView, RecordedEvent, TimelineEvent } from '@fluidbox/contracts';
+import { type ApprovalView, type RecordedEvent, timelineEvent } from '@fluidbox/contracts';
 
 /** An approval as lists show it. Input, projection and reason are content and stay in the run's stream. */
 export function evolveApproval(
@@ -6,8 +6,8 @@ export function evolveApproval(
   recorded: RecordedEvent,
   run: { runId: string; agent: string },
 ): ApprovalView | null {
-  const event = recorded as TimelineEvent;
-  if (event.type === 'approval.requested') {
+  const event = timelineEvent(recorded);
+  if (event?.type === 'approval.requested') {
     if (view !== null) return view;
     const { data } = event;
     return {
@@ -32,9 +32,9 @@ export function evolveApproval(
     };
   }
   if (view === null) return null;
-  if (event.type === 'approval.voted')
+  if (event?.type === 'approval.voted')
     return view.votes.includes(event.data.by) ? view : { ...view, votes: [...view.votes, event.data.by] };
-  if (event.type === 'approval.decided') {
+  if (event?.type === 'approval.decided') {
     // The first decision stays, as in the fold that decides.
     if (view.status !== 'pending') return view;
     return { ...view, status: event.data.decision, decided_at: event.occurredAt, decided_by: event.data.decided_by };
@@ -44,7 +44,7 @@ export function evolveApproval(
 
 /** The approval an event speaks of. */
 export function approvalIdOf(recorded: RecordedEvent): string | null {
-  const event = recorded as TimelineEvent;
-  if (event.type !== 'approval.requested' && event.type !== 'approval.voted' && event.type !== 'approval.decided') return null;
+  const event = timelineEvent(recorded);
+  if (event?.type !== 'approval.requested' && event?.type !== 'approval.voted' && event?.type !== 'approval.decided') return null;
   return event.data.approval_id;
 }

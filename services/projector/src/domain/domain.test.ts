@@ -1,9 +1,11 @@
 import type { RecordedEvent } from '@fluidbox/contracts';
 import fc from 'fast-check';
+import { inPages } from '../testing/sample-run';
 import { approvalIdOf, evolveApproval } from './approval-view';
 import { HeardRanges, unheardRanges } from './heard-ranges';
 import { LiveRuns } from './live-runs';
-import { costDeltas } from './rows';
+import { costDeltas, gateDeltas } from './rows';
+import { runPicture } from './run-row';
 
 const event = (type: string, data: Record<string, unknown>, seq = 1): RecordedEvent => ({
   seq,
@@ -147,5 +149,55 @@ describe('live runs', () => {
     expect(live.due(200)).toEqual([{ id: 'r', org: 'default' }]);
     live.ended('r');
     expect(live.due(1_000)).toEqual([]);
+  });
+});
+
+describe('events that only newer code understands', () => {
+  it('are counted in the run and change no row: an unknown type, and a newer version of a known one', () => {
+    const newer = [
+      event('run.dreamt', { of: 'sheep' }, 1),
+      { ...event('model.response', { model: 7 }, 2), version: 9 },
+      { ...requested, seq: 3, version: 9 },
+    ];
+    const picture = newer.reduce(runPicture.evolve, runPicture.initial());
+    expect(picture.run.version).toBe(3);
+    expect(costDeltas(newer.map((each) => ({ event: each, agent: 'a' })))).toEqual([]);
+    expect(gateDeltas(newer.map((each) => ({ event: each, run: { agent: 'a', policy: 'p', policyVersion: 1 } })))).toEqual([]);
+    expect(newer.map(approvalIdOf)).toEqual([null, null, null]);
+  });
+});
+
+describe('sums of pages', () => {
+  it('are the sums of the whole, however it is cut (property)', () => {
+    const kinds = ['allow', 'deny'] as const;
+    const decision = (pick: { tool: number; verdict: number; day: number; rule: number }, seq: number): RecordedEvent => ({
+      ...event(
+        'tool.decision',
+        { tool_call_id: `c${seq}`, tool: `t${pick.tool}`, verdict: kinds[pick.verdict], source: 'policy', rule: { index: pick.rule } },
+        seq,
+      ),
+      occurredAt: `2026-11-${10 + pick.day}T12:00:00.000Z`,
+    });
+    const total = (events: readonly RecordedEvent[][]) => {
+      const sums = new Map<string, number>();
+      for (const page of events)
+        for (const { calls, ...key } of gateDeltas(
+          page.map((each) => ({ event: each, run: { agent: 'a', policy: 'p', policyVersion: 1 } })),
+        ))
+          sums.set(JSON.stringify(key), (sums.get(JSON.stringify(key)) ?? 0) + calls);
+      return new Map([...sums].sort());
+    };
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ tool: fc.nat(2), verdict: fc.nat(1), day: fc.nat(2), rule: fc.nat(1) }), { maxLength: 30 }),
+        fc.array(fc.integer({ min: 1, max: 7 }), { maxLength: 10 }),
+        (picks, cuts) => {
+          const events = picks.map((pick, index) => decision(pick, index + 1));
+          const whole = total([events]);
+          expect(total(inPages(events, cuts))).toEqual(whole);
+          expect([...whole.values()].reduce((sum, calls) => sum + calls, 0)).toBe(picks.length);
+        },
+      ),
+    );
   });
 });

@@ -1,4 +1,4 @@
-import type { ArtifactView, RecordedEvent, TimelineEvent } from '@fluidbox/contracts';
+import { type ArtifactView, type RecordedEvent, timelineEvent } from '@fluidbox/contracts';
 
 export interface ArtifactRow extends ArtifactView {
   readonly runId: string;
@@ -6,8 +6,8 @@ export interface ArtifactRow extends ArtifactView {
   readonly invokedBy: string;
 }
 export function artifactRow(recorded: RecordedEvent, run: { readonly runId: string; readonly invokedBy: string }): ArtifactRow | null {
-  const event = recorded as TimelineEvent;
-  if (event.type !== 'artifact.collected') return null;
+  const event = timelineEvent(recorded);
+  if (event?.type !== 'artifact.collected') return null;
   const { artifact_id: id, kind, name, content_type, bytes, sha256, truncated } = event.data;
   return { id, ...run, org: event.org, kind, name, content_type, bytes, sha256, truncated, created_at: event.occurredAt };
 }
@@ -30,8 +30,8 @@ export interface CostDelta {
 export function costDeltas(responses: readonly { readonly event: RecordedEvent; readonly agent: string }[]): CostDelta[] {
   const deltas = new Map<string, CostDelta>();
   for (const { event: recorded, agent } of responses) {
-    const event = recorded as TimelineEvent;
-    if (event.type !== 'model.response') continue;
+    const event = timelineEvent(recorded);
+    if (event?.type !== 'model.response') continue;
     const day = event.occurredAt.slice(0, 10);
     const key = JSON.stringify([event.org, agent, event.data.model, day]);
     const delta = deltas.get(key) ?? { org: event.org, agent, model: event.data.model, day, ...nothing };
@@ -70,8 +70,8 @@ export function gateDeltas(
 ): GateDelta[] {
   const deltas = new Map<string, GateDelta>();
   for (const { event: recorded, run } of events) {
-    const event = recorded as TimelineEvent;
-    if (event.type !== 'tool.decision' && event.type !== 'approval.requested') continue;
+    const event = timelineEvent(recorded);
+    if (event?.type !== 'tool.decision' && event?.type !== 'approval.requested') continue;
     const { tool, rule } = event.data;
     const [verdict, source] =
       event.type === 'approval.requested' ? (['ask', 'policy'] as const) : ([event.data.verdict, event.data.source] as const);

@@ -1,4 +1,4 @@
-import { type RecordedEvent, type SessionView, type TimelineEvent, terminalStatuses } from '@fluidbox/contracts';
+import { type RecordedEvent, type SessionView, terminalStatuses, timelineEvent } from '@fluidbox/contracts';
 import { evolveRun, initialRun, type RunState, sessionView } from '@fluidbox/run-stream';
 
 /** What the list of runs shows: the shared fold and the two things it does not carry. */
@@ -24,10 +24,10 @@ export interface RunRow {
 export const runPicture = {
   initial: (): RunPicture => ({ run: initialRun(), agentRevision: 0, summarySeq: null }),
   evolve(picture: RunPicture, recorded: RecordedEvent): RunPicture {
-    const event = recorded as TimelineEvent;
+    const event = timelineEvent(recorded);
     const next = { ...picture, run: evolveRun(picture.run, recorded) };
-    if (event.type === 'session.created') return { ...next, agentRevision: event.data.agent_revision };
-    if (event.type === 'session.status_changed' && (terminalStatuses as readonly string[]).includes(event.data.to))
+    if (event?.type === 'session.created') return { ...next, agentRevision: event.data.agent_revision };
+    if (event?.type === 'session.status_changed' && (terminalStatuses as readonly string[]).includes(event.data.to))
       return { ...next, summarySeq: event.seq };
     return next;
   },
