@@ -59,9 +59,7 @@ async function baseline(warm: WarmPackage, sources: readonly string[]): Promise<
       calls = new Set();
       const started = performance.now();
       // A test that wants more rounds of a property than are run here says nothing.
-      const failure = await runTest(test);
-      if (failure !== null && process.env.DBG) process.stderr.write(`baseline ${test.title}: ${failure}\n`);
-      if (failure === null)
+      if ((await runTest(test)) === null)
         found.push({
           file,
           index: test.index,
@@ -73,7 +71,6 @@ async function baseline(warm: WarmPackage, sources: readonly string[]): Promise<
     end();
   }
   warm.uncount();
-  if (process.env.DBG) process.stderr.write(`baseline: ${found.length} tests\n`);
   return found.sort((a, b) => a.ms - b.ms);
 }
 

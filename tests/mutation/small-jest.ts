@@ -31,7 +31,7 @@ export function collector(): { file: TestFile; globals: Readonly<Record<string, 
     (define: (title: string, run: () => unknown) => void) =>
     (rows: readonly unknown[]) =>
     (title: string, body: Body): void => {
-      rows.forEach((row, i) => define(`${title} #${i}`, () => (Array.isArray(row) ? body(...row) : body(row))));
+      for (const [i, row] of rows.entries()) define(`${title} #${i}`, () => (Array.isArray(row) ? body(...row) : body(row)));
     };
   const hooks = (list: (() => unknown)[]) => (run: () => unknown) => void list.push(run);
   return {
