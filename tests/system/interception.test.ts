@@ -28,9 +28,11 @@ tools:
   - match: [Bash]
     action: allow
     shell: { allow: ["printf", "sha256sum"], deny: ["env"], on_no_match: deny }
-  - match: [Agent, Read, Write, Edit, Glob, Grep]
+  - match: [Agent, Read, Write, Edit, NotebookEdit, Glob, Grep]
     action: allow
 `;
+
+const notebook = JSON.stringify({ cells: [], metadata: { language_info: { name: 'python' } }, nbformat: 4, nbformat_minor: 5 });
 
 describe('interception with the real Claude Agent SDK', () => {
   const allowed = nonce();
@@ -75,10 +77,27 @@ describe('interception with the real Claude Agent SDK', () => {
                   { name: 'Bash', input: {} },
                 ],
               },
+              // What the program tidies before it asks: it drops the folder it is in, halves these backslashes, cuts the ends of lines.
+              { tools: [bash('cd /workspace && printf x'), bash('cd /workspace && cd /workspace && printf y'), bash('printf x \\\\;')] },
+              { tools: [{ name: 'Write', input: { file_path: '/workspace/c.ts', content: 'one  \ntwo\t\nthree\r\n\n  ' } }] },
+              { tools: [{ name: 'Edit', input: { file_path: '/workspace/c.ts', old_string: 'one', new_string: 'uno  \n  ' } }] },
+              { tools: [{ name: 'Write', input: { file_path: '/workspace/c.md', content: 'one  \n' } }] },
+              { tools: [{ name: 'Write', input: { file_path: '/workspace/n.ipynb', content: notebook } }] },
+              {
+                tools: [
+                  {
+                    name: 'NotebookEdit',
+                    input: { notebook_path: '/workspace/n.ipynb', new_source: 'x  \n', cell_type: 'code', edit_mode: 'insert' },
+                  },
+                ],
+              },
               // Each tool whose input is compared, as the harness passes it on; relative paths and defaults are its own.
               {
                 tools: [
                   { name: 'Edit', input: { file_path: '/workspace/a.txt', old_string: 'two', new_string: 'three' } },
+                  { name: 'Read', input: { file_path: '/workspace/b.txt' } },
+                  { name: 'Read', input: { file_path: './/b.txt' } },
+                  { name: 'Read', input: { file_path: '/workspace/../workspace/b.txt' } },
                   { name: 'Glob', input: { pattern: '*.txt' } },
                   { name: 'Grep', input: { pattern: 'three' } },
                 ],
@@ -121,7 +140,7 @@ describe('interception with the real Claude Agent SDK', () => {
     // The digests are there to be compared, on both sides.
     const fields = (type: string, tool: string) =>
       typesOf(events, type).filter(({ data }) => data.tool === tool && data.input_fields !== undefined);
-    for (const tool of ['Bash', 'Write', 'Edit', 'Glob', 'Grep']) {
+    for (const tool of ['Bash', 'Read', 'Write', 'Edit', 'NotebookEdit', 'Glob', 'Grep']) {
       expect([tool, fields('model.tool_call', tool).length > 0]).toEqual([tool, true]);
       expect([tool, fields('tool.requested', tool).length > 0]).toEqual([tool, true]);
     }

@@ -19,7 +19,8 @@ export interface Harness {
   readonly refusal: { readonly requiresErrorFlag: boolean; readonly prefixes: readonly string[] };
   /**
    * Per canonical tool: the fields of the input that reach the gate exactly as the model wrote them. Their digests on both sides must be equal, or the
-   * gate judged something else than the model asked for. A field that the harness fills in or makes absolute does not stand here.
+   * gate judged something else than the model asked for. A field that the harness fills in does not stand here; a path may, and is compared where the
+   * model wrote it as no harness would change it.
    */
   readonly comparedFields: Readonly<Record<string, readonly string[]>>;
   /** More environment for the agent program. */
@@ -37,7 +38,15 @@ export const harnesses = {
     toolNames: { Task: 'Agent' },
     noEffectTools: [],
     refusal: { requiresErrorFlag: true, prefixes: ['<tool_use_error>'] },
-    comparedFields: { Bash: ['command'], Write: ['content'], Edit: ['old_string', 'new_string'], Grep: ['pattern'], Glob: ['pattern'] },
+    comparedFields: {
+      Bash: ['command'],
+      Read: ['file_path'],
+      Write: ['file_path', 'content'],
+      Edit: ['file_path', 'old_string', 'new_string'],
+      NotebookEdit: ['notebook_path', 'new_source'],
+      Grep: ['pattern'],
+      Glob: ['pattern'],
+    },
     environment: { CLAUDE_CODE_DISABLE_CRON: '1', CLAUDE_CODE_DISABLE_WORKFLOWS: '1', CLAUDE_CODE_DISABLE_BUNDLED_SKILLS: '1' },
   },
   codex: {

@@ -354,7 +354,14 @@ export const eventTypes = {
   // `input_fields` is compared with the one of `tool.requested`: the gate must have judged what the model asked for.
   'model.tool_call': {
     appender: 'llm-facade',
-    data: z.strictObject({ ...call, input_digest: Digest, input_fields: FieldDigests.optional(), reservation_id: z.uuid() }),
+    // `input_variants`: the same field as the harness is known to tidy it before it asks.
+    data: z.strictObject({
+      ...call,
+      input_digest: Digest,
+      input_fields: FieldDigests.optional(),
+      input_variants: z.record(z.string().max(64), z.array(Digest).max(8)).optional(),
+      reservation_id: z.uuid(),
+    }),
   },
   // Closes a model call that the gate never decided and that had no effect. `decided` needs no event: the gate's `tool.decision` closes it.
   'model.tool_call_closed': {

@@ -184,6 +184,15 @@ describe('the fold of a run', () => {
     expect(callCounts(fold(created, emitted('c1'), fields(requested('c1'), { command: 'y' }), answered))).toMatchObject({ decided: 1 });
   });
 
+  it('counts a decision about a field as the harness tidies it, and about no other form of it', () => {
+    const model: [EventType, Record<string, unknown>] = [
+      'model.tool_call',
+      { ...emitted('c1')[1], input_fields: { command: 'cd /w && x' }, input_variants: { command: ['x'] } },
+    ];
+    const counts = (command: string) => callCounts(fold(created, model, fields(requested('c1'), { command }), decided('c1', 'allow')));
+    expect([counts('x').decided, counts('cd /w && x').decided, counts('y').decided]).toEqual([1, 1, 0]);
+  });
+
   it('counts an approved edit as the decision on the call that was asked for', () => {
     const edit: [EventType, Record<string, unknown>] = [
       'tool.decision',

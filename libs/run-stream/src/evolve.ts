@@ -216,6 +216,7 @@ const changes: { readonly [T in EventType]: Change<T> } = {
       tool: data.tool,
       inputDigest: data.input_digest,
       inputFields: data.input_fields ?? {},
+      inputVariants: data.input_variants ?? {},
       seq: event.seq,
       closed: null,
     };

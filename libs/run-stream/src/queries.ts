@@ -68,8 +68,12 @@ export function decisionOn(run: RunState, call: ModelCallState): CallDecision | 
  * Did the gate see what the model asked for? Only the fields that a harness never touches have digests; one that the model wrote and the gate was not
  * shown was held back. What a person made of the input afterwards (approve with edit) stands in the decision, not in the request, and is no difference.
  */
-const asksTheSame = (asked: CallState, { tool, inputFields }: ModelCallState): boolean =>
-  asked.tool === tool && Object.entries(inputFields).every(([field, digest]) => asked.inputFields[field] === digest);
+const asksTheSame = (asked: CallState, { tool, inputFields, inputVariants }: ModelCallState): boolean =>
+  asked.tool === tool &&
+  Object.entries(inputFields).every(([field, digest]) => {
+    const judged = asked.inputFields[field];
+    return judged !== undefined && (judged === digest || inputVariants[field]?.includes(judged) === true);
+  });
 
 /**
  * Each model call in exactly one class; a gap that was found stays one, whatever was decided afterwards. `unknown` = still open now: at the end

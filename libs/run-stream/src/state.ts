@@ -48,6 +48,8 @@ export interface ModelCallState {
   readonly tool: string;
   readonly inputDigest: string;
   readonly inputFields: FieldDigests;
+  /** The same fields as the harness may have tidied them. */
+  readonly inputVariants: Readonly<Record<string, readonly string[]>>;
   readonly seq: number;
   /** Null until closed; `decided` follows from the gate's decision of the same id. */
   closed: Exclude<CallClass, 'decided' | 'unknown'> | null;

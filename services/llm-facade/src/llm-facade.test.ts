@@ -617,6 +617,23 @@ describe('coverage', () => {
     expect((await facade.post(ask())).status).toBe(403);
   });
 
+  it('[COVERAGE-1] compares a path that no harness would change, and leaves one alone that it makes absolute', async () => {
+    const write = async (id: string, written: string, judged: string): Promise<number> => {
+      const input = { type: 'input_json_delta', partial_json: JSON.stringify({ command: 'ls', path: written }) };
+      provider.answers(
+        streams([opening(), ...call(id).map((event) => (event.delta === undefined ? event : { ...event, delta: input })), ...ending()]),
+      );
+      await (await facade.post(ask())).text();
+      await facade.gateDecides(id, 'allow', { command: 'ls', path: judged });
+      provider.answers(streams([opening(), words('done'), ...ending(5, 'end_turn')]));
+      return (await facade.post(resultOf(id))).status;
+    };
+    await start({ spec: { ...specOf(), harness: { ...specOf().harness, compared_fields: { Bash: ['command', 'path'] } } } });
+    expect(await write('toolu_1', '/workspace/a', '/workspace/a')).toBe(200);
+    expect(await write('toolu_2', 'a', '/workspace/a')).toBe(200);
+    expect(await write('toolu_3', '/workspace/a', '/workspace/.git/hooks/a')).toBe(403);
+  });
+
   it('leaves a harness alone that fills in what is not compared', async () => {
     await start();
     await emit('toolu_1');

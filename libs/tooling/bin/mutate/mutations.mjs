@@ -81,8 +81,8 @@ export const mutations = {
         patches: [
           {
             file: 'libs/run-stream/src/queries.ts',
-            find: 'Object.entries(inputFields).every(([field, digest]) => asked.inputFields[field] === digest);',
-            replace: 'Object.entries(inputFields).every(() => true);',
+            find: 'return judged !== undefined && (judged === digest || inputVariants[field]?.includes(judged) === true);',
+            replace: 'return judged === digest || judged !== digest;',
           },
         ],
         tests: [

@@ -11,6 +11,7 @@ import {
 import { accountChanges, type RunState, runFold } from '@fluidbox/run-stream';
 import { fieldDigests, type RunKeys, sha256Hex } from '@fluidbox/seal';
 import type { Reservation } from '../domain/admission';
+import { tidiedForms } from '../domain/compared-fields';
 import type { ModelCall } from '../domain/dialect';
 import type { EmittedCall } from '../domain/settlement';
 import type { Caller } from './authorize';
@@ -76,7 +77,7 @@ export async function emittedCalls(
   return calls.map(({ toolCallId, tool: name, input, rawInput }) => {
     const tool = ledgerTool(caller, name);
     const { value } = mendAgentValue(input ?? rawInput);
-    return { toolCallId: ledgerCallId(toolCallId), tool, inputDigest: digest(value), inputFields: fieldsOf(caller, tool, value, digest) };
+    return { toolCallId: ledgerCallId(toolCallId), tool, inputDigest: digest(value), ...fieldsOf(caller, tool, value, digest) };
   });
 }
 
@@ -92,11 +93,30 @@ const digestOf =
     }
   };
 
-/** Digests of the fields that the harness passes on as they are. Arguments that were no object have none. */
-function fieldsOf({ spec }: Caller, tool: string, input: unknown, digest: (value: unknown) => string): Record<string, string> | undefined {
+/** Digests of the fields that the gate must have judged as the model wrote them. Arguments that were no object have none. */
+function fieldsOf(
+  { spec }: Caller,
+  tool: string,
+  input: unknown,
+  digest: (value: unknown) => string,
+): Pick<EmittedCall, 'inputFields' | 'inputVariants'> {
   const compared = spec.harness.compared_fields;
-  if (!Object.hasOwn(compared, tool) || typeof input !== 'object' || input === null || Array.isArray(input)) return undefined;
-  return fieldDigests({ digest }, input as Record<string, unknown>, compared[tool]);
+  if (!Object.hasOwn(compared, tool) || typeof input !== 'object' || input === null || Array.isArray(input)) return {};
+  const given = input as Record<string, unknown>;
+  const forms = (compared[tool] ?? []).flatMap((field) => {
+    const tidied = Object.hasOwn(given, field) ? tidiedForms(field, given) : null;
+    return tidied === null ? [] : [[field, tidied.map(digest)] as const];
+  });
+  if (forms.length === 0) return {};
+  const variants = forms.filter(([, digests]) => digests.length > 0);
+  return {
+    inputFields: fieldDigests(
+      { digest },
+      given,
+      forms.map(([field]) => field),
+    ),
+    ...(variants.length === 0 ? {} : { inputVariants: Object.fromEntries(variants) }),
+  };
 }
 
 /** The gate refuses an id of another form, so such a call can never be decided; it is recorded under a name that the ledger can hold. */

@@ -14,6 +14,8 @@ export interface EmittedCall {
   readonly inputDigest: string;
   /** Of the fields that must reach the gate as they are. */
   readonly inputFields?: FieldDigests | undefined;
+  /** The same as the harness may tidy them. */
+  readonly inputVariants?: Readonly<Record<string, string[]>> | undefined;
 }
 
 /** What one request came to. */
@@ -86,6 +88,7 @@ export function settle(run: RunState, outcome: Outcome): readonly EventDraft[] {
           tool: call.tool,
           input_digest: call.inputDigest,
           ...(call.inputFields === undefined ? {} : { input_fields: call.inputFields }),
+          ...(call.inputVariants === undefined ? {} : { input_variants: call.inputVariants }),
           reservation_id: reservation.reservationId,
         },
       }),
