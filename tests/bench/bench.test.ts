@@ -1,4 +1,6 @@
 import { benches } from './benches';
+import { growth } from './growth/growth';
+import { growthRows } from './growth/rows';
 import { type Check, judge, type Plan, type Round } from './support/measure';
 import { report } from './support/report';
 import { type Servers, startServers } from './support/servers';
@@ -13,7 +15,7 @@ describe('the benches at toy size', () => {
   afterAll(() => servers.stop());
 
   // `launch` starts runs of a whole stack, which the system tests do as well.
-  it.each(['A1', 'A2', 'A3', 'A4', 'A5', 'A7', 'B1', 'B2', 'B3', 'B4', 'R1', 'growth', 'C3', 'C4', 'C5'])(
+  it.each(['A1', 'A2', 'A3', 'A4', 'A5', 'A7', 'B1', 'B2', 'B3', 'B4', 'R1', 'C3', 'C4', 'C5'])(
     '%s does the work that it measures, on all sides',
     async (id) => {
       const bench = benches[id];
@@ -33,6 +35,12 @@ describe('the benches at toy size', () => {
     const figures = await benches.A6?.run(toy, async () => servers);
     expect(figures?.rounds).toEqual([{ gaps: 0, lost: 0, duplicates: 0, chains: 0 }]);
     expect(figures?.verified).toContain('4 runs × 20 events, 2 × kill -9');
+  });
+
+  it('growth measures every law that is listed', async () => {
+    const figures = await growth.run(toy, async () => servers);
+    expect(Object.keys(figures.rounds[0] ?? {})).toEqual(growthRows.map(({ name }) => name));
+    expect(Object.values(figures.rounds[0] ?? {}).every(Number.isFinite)).toBe(true);
   });
 });
 
