@@ -6,6 +6,8 @@ import type { EventReader } from './sse-meter';
 import { noUsage, type Usage } from './usage';
 
 const textDelta = /^data: ?\{"type":"content_block_delta","index":\d+,"delta":\{"type":"(?:text|thinking|signature)_delta","/;
+/** Enough of a line to know a delta by. */
+const deltaHeadBytes = 96;
 /** Bytes of a delta that are not text. */
 const deltaFrameBytes = 92;
 
@@ -33,9 +35,9 @@ export class AnthropicEvents implements EventReader {
     private readonly stopsAtBreach: boolean,
   ) {}
 
-  takesText(line: Buffer): boolean {
-    if (!textDelta.test(line.toString('latin1', 0, 120))) return false;
-    this.#seenOutputTokens += Math.max(1, inputTokensOf(line.length - deltaFrameBytes));
+  takesText(bytes: Buffer, from: number, to: number): boolean {
+    if (!textDelta.test(bytes.toString('latin1', from, Math.min(to, from + deltaHeadBytes)))) return false;
+    this.#seenOutputTokens += Math.max(1, inputTokensOf(to - from - deltaFrameBytes));
     return true;
   }
 

@@ -1,9 +1,12 @@
 const lf = 10;
 const cr = 13;
 
+/** A line: the bytes from `from` up to `to`. `startsAt`: where in the current chunk it begins, 0 when it began in an earlier one. */
+export type OnLine = (bytes: Buffer, from: number, to: number, startsAt: number) => void;
+
 /**
- * Cuts a byte stream into lines, whatever the chunks. Line ends are LF, CR or CRLF, as server-sent events allow. What stands behind the last line
- * end is no line: an event ends with one. `onLine` gets each line, empty ones too, and where in the current chunk it begins (0 when it began in an earlier one).
+ * Finds lines in a byte stream, whatever the chunks, the empty ones too. Line ends are LF, CR or CRLF, as server-sent events allow. What stands behind
+ * the last line end is no line: an event ends with one. Nothing is cut out: for the many short lines of a stream that would cost more than all else.
  */
 export class LineScanner {
   #pending: Buffer[] = [];
@@ -14,7 +17,7 @@ export class LineScanner {
   constructor(private readonly lineBytesMax: number) {}
 
   /** False when a line is longer than the bound: the stream cannot be read. */
-  push(chunk: Buffer, onLine: (line: Buffer, startsAt: number) => void): boolean {
+  push(chunk: Buffer, onLine: OnLine): boolean {
     let at = this.#afterCr && chunk[0] === lf ? 1 : 0;
     if (chunk.length > 0) this.#afterCr = false;
     let nextLf = chunk.indexOf(lf, at);
@@ -22,7 +25,11 @@ export class LineScanner {
     while (nextLf !== -1 || nextCr !== -1) {
       const isCr = nextCr !== -1 && (nextLf === -1 || nextCr < nextLf);
       const end = isCr ? nextCr : nextLf;
-      onLine(this.#take(chunk.subarray(at, end)), at);
+      if (this.#pendingBytes === 0) onLine(chunk, at, end, at);
+      else {
+        const line = this.#take(chunk.subarray(at, end));
+        onLine(line, 0, line.length, at);
+      }
       at = end + 1;
       if (isCr && at === chunk.length) this.#afterCr = true;
       else if (isCr && chunk[at] === lf) at += 1;
@@ -37,7 +44,6 @@ export class LineScanner {
   }
 
   #take(tail: Buffer): Buffer {
-    if (this.#pendingBytes === 0) return tail;
     const line = Buffer.concat([...this.#pending, tail]);
     this.#pending = [];
     this.#pendingBytes = 0;

@@ -6,6 +6,8 @@ import type { EventReader } from './sse-meter';
 import { noUsage, type Usage } from './usage';
 
 const textDelta = /^data: ?\{"type":"response\.(?:output_text|reasoning_summary_text|reasoning_text|refusal)\.delta"/;
+/** Enough of a line to know a delta by. */
+const deltaHeadBytes = 64;
 const deltaMember = Buffer.from('"delta":"');
 const quote = 34;
 const backslash = 92;
@@ -30,9 +32,9 @@ export class ResponsesEvents implements EventReader {
     private readonly stopsAtBreach: boolean,
   ) {}
 
-  takesText(line: Buffer): boolean {
-    if (!textDelta.test(line.toString('latin1', 0, 64))) return false;
-    this.#saw(deltaBytes(line));
+  takesText(bytes: Buffer, from: number, to: number): boolean {
+    if (!textDelta.test(bytes.toString('latin1', from, Math.min(to, from + deltaHeadBytes)))) return false;
+    this.#saw(deltaBytes(bytes, from, to));
     return true;
   }
 
@@ -129,11 +131,11 @@ export class ResponsesEvents implements EventReader {
 }
 
 /** Length of the text in a delta; ids and padding around it say nothing about tokens. */
-function deltaBytes(line: Buffer): number {
-  const member = line.indexOf(deltaMember);
-  if (member === -1) return 1;
+function deltaBytes(bytes: Buffer, from: number, to: number): number {
+  const member = bytes.indexOf(deltaMember, from);
+  if (member === -1 || member >= to) return 1;
   const start = member + deltaMember.length;
   let at = start;
-  while (at < line.length && line[at] !== quote) at += line[at] === backslash ? 2 : 1;
-  return Math.min(at, line.length) - start;
+  while (at < to && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
+  return Math.min(at, to) - start;
 }

@@ -4,15 +4,16 @@ import { LineScanner } from './lines';
 
 /** How a dialect reads the events of its stream; framing, cuts and limits are the same for all. */
 export interface EventReader {
-  /** True when this data line is a piece of text: its length was counted, and it is never parsed. Nearly all bytes of a stream are such lines. */
-  takesText(line: Buffer): boolean;
+  /** True when the data line from `from` up to `to` is a piece of text: its length was counted, and it is never parsed. Nearly all of a stream is. */
+  takesText(bytes: Buffer, from: number, to: number): boolean;
   /** `finished`: this event ends the answer. `stop`: it must not reach the runner. `unreadable`: as `stop`, under every policy. */
   take(event: Json): 'more' | 'finished' | 'stop' | 'unreadable';
   answer(): Answer & { readonly final: boolean };
 }
 
 const lineBytesMax = 8 * 1024 * 1024;
-const dataPrefix = Buffer.from('data:');
+const dataPrefix = [...Buffer.from('data:')];
+const space = 32;
 const newline = Buffer.from('\n');
 const unreadable: Breach = { kind: 'unreadable', toolCallId: '', tool: '' };
 
@@ -31,10 +32,10 @@ export class SseMeter implements StreamMeter {
 
   push(chunk: Buffer): MeterSign {
     let finishedAt = -1;
-    const readable = this.#lines.push(chunk, (line, startsAt) => {
+    const readable = this.#lines.push(chunk, (bytes, from, to, startsAt) => {
       if (this.#stopped) return;
       const wasFinished = this.#finished;
-      this.#readLine(line);
+      this.#readLine(bytes, from, to);
       if (this.#finished && !wasFinished) finishedAt = startsAt;
     });
     if (!readable) this.#fail();
@@ -47,13 +48,14 @@ export class SseMeter implements StreamMeter {
     return this.#failed ? { ...answer, breach: answer.breach ?? unreadable } : answer;
   }
 
-  #readLine(line: Buffer): void {
-    if (line.length === 0) {
+  #readLine(bytes: Buffer, from: number, to: number): void {
+    if (from === to) {
       if (this.#partial !== null) this.#fail();
       return;
     }
-    if (!isData(line) || (this.#partial === null && this.reader.takesText(line))) return;
-    const data = line.subarray(line[dataPrefix.length] === 32 ? dataPrefix.length + 1 : dataPrefix.length);
+    if (!isData(bytes, from, to) || (this.#partial === null && this.reader.takesText(bytes, from, to))) return;
+    const start = from + dataPrefix.length;
+    const data = bytes.subarray(bytes[start] === space ? start + 1 : start, to);
     const joined: Buffer = this.#partial === null ? data : Buffer.concat([this.#partial, newline, data]);
     const text = joined.toString('utf8');
     if (text.trim() === '' || text === '[DONE]') return;
@@ -77,4 +79,5 @@ export class SseMeter implements StreamMeter {
   }
 }
 
-const isData = (line: Buffer): boolean => line.length > dataPrefix.length && line.subarray(0, dataPrefix.length).equals(dataPrefix);
+const isData = (bytes: Buffer, from: number, to: number): boolean =>
+  to - from > dataPrefix.length && dataPrefix.every((byte, i) => bytes[from + i] === byte);
