@@ -133,7 +133,7 @@ async function grow(size: Size, servers: Servers, world: ApprovalProcesses, say:
   row('request to decide → answer of the blocked call, p50', quantile(times, 0.5), 'ms', 50);
   row('request to decide → answer of the blocked call, p99', quantile(times, 0.99), 'ms', 500);
   row('sessions idle in a transaction for more than a second', await idle(), '', 0);
-  row('calls answered that nobody decided', calls.filter((call) => call.ended).length - chosen.length, '', 0);
+  row('calls answered that nobody decided', calls.filter((call) => call.ended && !chosen.includes(call)).length, '', 0);
   for (const call of calls) call.leave();
   return rows;
 }

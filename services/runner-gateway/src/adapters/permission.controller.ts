@@ -26,9 +26,9 @@ export class PermissionController {
   ): Promise<void> {
     const parked = new ParkedReply(reply, this.ports.paddingMs);
     const call = this.ports.parked.open();
-    parked.onGone(() => call.abort());
+    parked.onGone(() => call.leave());
     try {
-      const waiting = { onPending: () => parked.begin(), signal: call.signal };
+      const waiting = { onPending: () => parked.begin(), call };
       const answer = await askPermission(this.ports, questionOf(caller, body), waiting);
       if (answer === null) parked.cut();
       else parked.end(answer);

@@ -1,6 +1,7 @@
 import { type Audience, runStream } from '@fluidbox/contracts';
-import { runFold } from '@fluidbox/run-stream';
+
 import { type Refusal, refuseLease, refusePath, refuseToken } from '../domain/admission';
+import { leaseFold } from '../domain/lease-fold';
 import type { Caller, Ports } from './ports';
 
 export interface Knock {
@@ -28,8 +29,8 @@ export async function admit(ports: Ports, knock: Knock): Promise<Admission> {
 /** The cached fold may lag behind the ledger by a message; nobody is turned away because of that. */
 async function refuseRun(ports: Ports, caller: Caller, now: number, deadLeaseAllowed: boolean): Promise<Refusal | null> {
   const stream = runStream(caller.runId, caller.org);
-  const known = await ports.ledger.state(runFold, stream);
+  const known = await ports.ledger.state(leaseFold, stream);
   if (refuseLease(known.state, caller.generation, now, deadLeaseAllowed) === null) return null;
-  const read = await ports.ledger.state(runFold, stream, { fresh: true });
+  const read = await ports.ledger.state(leaseFold, stream, { fresh: true });
   return refuseLease(read.state, caller.generation, now, deadLeaseAllowed);
 }

@@ -8,6 +8,7 @@ import {
   RequestPermission,
 } from '@fluidbox/contracts';
 import { nextQuestionMs } from '../domain/next-question';
+import type { ParkedCall } from './parked-calls';
 import type { Caller, Ports } from './ports';
 
 /** More calls of one run than can be honest; each holds a connection. */
@@ -18,8 +19,8 @@ type Question = RequestOf<typeof RequestPermission>;
 export interface Waiting {
   /** Called once, when the gate has said that a person must decide. */
   readonly onPending: () => void;
-  /** Aborted when the caller goes or the service stops: the question is dropped, nothing is settled. */
-  readonly signal: AbortSignal;
+  /** Left when the caller goes or the service stops: the question is dropped, nothing is settled. */
+  readonly call: ParkedCall;
 }
 
 /** Text of the agent is mended before anybody digests or stores it; `mended` makes it unknown to policy, so that nothing allows it. */
@@ -44,14 +45,15 @@ export function questionOf(caller: Caller, request: PermissionRequest): Question
  * Asks the gate until it has decided. The run's log is watched before the first question, so no settlement falls between an answer `pending` and the
  * wait for it. While it waits it holds a timer and nothing else: no polling, no database connection. Null when the caller has gone.
  */
-export async function askPermission(ports: Ports, question: Question, { onPending, signal }: Waiting): Promise<PermissionAnswer | null> {
+export async function askPermission(ports: Ports, question: Question, { onPending, call }: Waiting): Promise<PermissionAnswer | null> {
   if (ports.wakeUps.watchers(question.run_id) >= parkedPerRunMax)
     throw new Problem('overloaded', 'too many calls of this run wait for an answer');
   const bell = new Bell();
   const unwatch = ports.wakeUps.watch(question.run_id, question.tool_call_id, () => bell.ring());
+  call.onLeave(() => bell.ring());
   let pending = false;
   try {
-    for (let askedAfterExpiry = 0; !signal.aborted; ) {
+    for (let askedAfterExpiry = 0; !call.left; ) {
       bell.rearm();
       const reply = await ports.bus.request(RequestPermission, question);
       if (reply.status === 'decided') return reply.answer;
@@ -59,7 +61,8 @@ export async function askPermission(ports: Ports, question: Question, { onPendin
       pending = true;
       const now = ports.clock.now().getTime();
       const expiresAt = Date.parse(reply.expires_at);
-      await bell.rungWithin(nextQuestionMs(expiresAt, now, askedAfterExpiry), signal);
+      // Left while the gate was asked: the ring came before, or it is heard now.
+      if (!call.left) await bell.rungWithin(nextQuestionMs(expiresAt, now, askedAfterExpiry));
       if (ports.clock.now().getTime() >= expiresAt) askedAfterExpiry += 1;
     }
     return null;
@@ -82,20 +85,18 @@ class Bell {
     this.rung = false;
   }
 
-  rungWithin(ms: number, signal: AbortSignal): Promise<void> {
+  rungWithin(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      if (this.rung || signal.aborted) {
+      if (this.rung) {
         resolve();
         return;
       }
       const done = (): void => {
         clearTimeout(timer);
-        signal.removeEventListener('abort', done);
         this.onRing = undefined;
         resolve();
       };
       const timer = setTimeout(done, ms);
-      signal.addEventListener('abort', done);
       this.onRing = done;
     });
   }

@@ -1,17 +1,34 @@
+/** A call that waits for a person. It is left when its caller goes or the service stops. Thousands are held, so it is less than an AbortController. */
+export class ParkedCall {
+  left = false;
+  private whenLeft: (() => void) | undefined;
+
+  leave(): void {
+    if (this.left) return;
+    this.left = true;
+    this.whenLeft?.();
+  }
+
+  /** Called once, at once if it has been left already. */
+  onLeave(listener: () => void): void {
+    if (this.left) listener();
+    else this.whenLeft = listener;
+  }
+}
+
 /** Calls that wait for a person, so that a stop can let go of them: their runners ask again, elsewhere. */
 export class ParkedCalls {
-  private readonly parked = new Set<AbortController>();
+  private readonly parked = new Set<ParkedCall>();
   private stopped = false;
 
-  /** Aborted when the service stops, or when the caller goes (`abort()`). */
-  open(): AbortController {
-    const call = new AbortController();
-    if (this.stopped) call.abort();
+  open(): ParkedCall {
+    const call = new ParkedCall();
+    if (this.stopped) call.leave();
     this.parked.add(call);
     return call;
   }
 
-  close(call: AbortController): void {
+  close(call: ParkedCall): void {
     this.parked.delete(call);
   }
 
@@ -21,6 +38,6 @@ export class ParkedCalls {
 
   stop(): void {
     this.stopped = true;
-    for (const call of this.parked) call.abort();
+    for (const call of this.parked) call.leave();
   }
 }
