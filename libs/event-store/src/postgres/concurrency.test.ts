@@ -85,7 +85,7 @@ describe('Postgres store under concurrency and faults', () => {
     expect(rows[0]?.deadlocks).toBe('0');
   });
 
-  it('a reader of the global order never skips an event that commits late', async () => {
+  it('H-EV-01 · a reader of the global order never skips an event that commits late', async () => {
     const [early, late] = [newRun(), newRun()];
     const from = await end(store(0));
     const open = await openTransaction();
@@ -99,7 +99,7 @@ describe('Postgres store under concurrency and faults', () => {
     expect(await store(1).readAll({ after: seen.at(-1)?.globalPosition ?? 0, limit: 100, categories: ['run'] })).toEqual([]);
   });
 
-  it('a transaction that rolls back holds no reader for longer than it lives', async () => {
+  it('H-EV-01 · a transaction that rolls back holds no reader for longer than it lives', async () => {
     const from = await end(store(0));
     const open = await openTransaction();
     await open.query(appendQuery([unitOf(newRun())], true));
@@ -119,7 +119,7 @@ describe('Postgres store under concurrency and faults', () => {
     expect(rows[0]?.idle_in_transaction_session_timeout).toBe('5s');
   });
 
-  it('ten writers with random delays: a reader sees every event exactly once and each stream in order', async () => {
+  it('H-EV-01 · ten writers with random delays: a reader sees every event exactly once and each stream in order', async () => {
     const from = await end(store(0));
     const runs = Array.from({ length: 10 }, () => newRun());
     let writing = true;

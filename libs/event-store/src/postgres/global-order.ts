@@ -34,7 +34,7 @@ export class GlobalOrder {
         hole = options.upTo === undefined && at !== position + 1 && !this.#isDead(position, row);
         if (hole) break;
         position = at;
-        if (row.body !== null) events.push(recordedOf(Number(row.seq), at, JSON.parse(row.body.toString('utf8')) as LedgerBody));
+        if (row.body !== null) events.push(recordedOf(Number(row.seq), at, JSON.parse(row.body) as LedgerBody));
       }
       if (!hole) {
         const whole = options.upTo !== undefined && rows.length < options.limit;
@@ -70,12 +70,13 @@ export interface Page {
 interface PageRow {
   readonly global_position: string;
   readonly seq: string;
-  readonly body: Buffer | null;
+  /** As text: bytes would travel as hexadecimal digits. */
+  readonly body: string | null;
   readonly xmin: string;
 }
 const pageText = `
-  select e.global_position, e.seq, case when e.category = any ($3) and ($4::text[] is null or e.type = any ($4)) then e.body end as body,
-    pg_snapshot_xmin(pg_current_snapshot())::text as xmin
+  select e.global_position, e.seq, case when e.category = any ($3) and ($4::text[] is null or e.type = any ($4)) then convert_from(e.body, 'UTF8') end as body,
+    (select pg_snapshot_xmin(pg_current_snapshot()))::text as xmin
   from ledger.events e
   where e.global_position > $1 and ($5::bigint is null or e.global_position <= $5)
   order by e.global_position

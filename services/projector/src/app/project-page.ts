@@ -4,7 +4,7 @@ import { approvalIdOf, evolveApproval } from '../domain/approval-view';
 import type { ModelVersions } from '../domain/read-models';
 import { type ArtifactRow, artifactRow, type CostDelta, costDeltas, type GateDelta, gateDeltas } from '../domain/rows';
 import { type RunPicture, type RunRow, runRow } from '../domain/run-row';
-import type { RunPictures } from './run-pictures';
+import type { PageRuns } from './run-pictures';
 
 /** The tables of the read models, written in the transaction that moves the position. */
 export interface ReadTables {
@@ -20,7 +20,7 @@ export interface ApprovalRow {
   readonly view: ApprovalView;
 }
 export interface ProjectPorts {
-  readonly pictures: RunPictures;
+  readonly pictures: PageRuns;
   readonly tables: ReadTables;
 }
 

@@ -1,8 +1,8 @@
 import type { ReadModelName, RecordedEvent } from '@fluidbox/contracts';
 import type { EventStore, SqlClient } from '@fluidbox/event-store';
-import { modelRevisions } from '../domain/read-models';
+import { modelRevisions, typesOfModel } from '../domain/read-models';
 import { type ProjectPorts, projectPage } from './project-page';
-import { RunPictures } from './run-pictures';
+import { RunBeginnings, RunPictures } from './run-pictures';
 
 /** `read.models` and `read.rebuilds`: which version of a model is live, and which is being filled. */
 export interface RebuildTable {
@@ -33,7 +33,8 @@ const pageSize = 1_000;
  */
 export async function rebuild(ports: RebuildPorts, name: ReadModelName, stopped: () => boolean): Promise<void> {
   const { rebuilds } = ports;
-  const writing: ProjectPorts = { tables: ports.tables, pictures: new RunPictures(ports.store) };
+  const pictures = typesOfModel[name] === null ? new RunPictures(ports.store) : new RunBeginnings(ports.store);
+  const writing: ProjectPorts = { tables: ports.tables, pictures };
   for (let done = false; !done && !stopped(); ) {
     const row = await rebuilds.find(name);
     if (row === null) break;
@@ -54,13 +55,13 @@ async function fill(
   const models = new Map([[name, row.version]]);
   let { position } = row;
   let live = await ports.rebuilds.livePosition();
-  let next = live - position > pageSize ? pageAfter(ports, position, live) : null;
+  let next = live - position > pageSize ? pageAfter(ports, name, position, live) : null;
   while (next !== null && !stopped()) {
     const page = await next;
     const from = position;
     position = page.position;
     if (live - position <= pageSize) live = await ports.rebuilds.livePosition();
-    next = live - position > pageSize ? pageAfter(ports, position, live) : null;
+    next = live - position > pageSize ? pageAfter(ports, name, position, live) : null;
     // Awaited below or in the next turn; a failure of this turn must not leave it unheard.
     next?.catch(() => undefined);
     const moved = await ports.rebuilds.transaction(async (tx) => {
@@ -80,7 +81,7 @@ async function switchOver(ports: RebuildPorts, writing: ProjectPorts, name: Read
     await ports.rebuilds.lockModel(tx, name);
     const live = await ports.rebuilds.livePosition(tx);
     if (live - row.position > pageSize || !(await ports.rebuilds.moveOn(tx, name, row.position, live))) return false;
-    const page = live > row.position ? await pageAfter(ports, row.position, live) : { events: [], position: live };
+    const page = live > row.position ? await pageAfter(ports, name, row.position, live) : { events: [], position: live };
     if (page.position !== live) throw new Error(`the log ends at ${page.position}, before the live position ${live}`);
     if (page.events.length > 0) await projectPage(writing, new Map([[name, row.version]]), page.events, tx);
     await ports.rebuilds.switchTo(tx, name, row.version, modelRevisions[name]);
@@ -88,5 +89,12 @@ async function switchOver(ports: RebuildPorts, writing: ProjectPorts, name: Read
   });
 }
 
-const pageAfter = ({ store }: RebuildPorts, after: number, upTo: number): Promise<{ events: readonly RecordedEvent[]; position: number }> =>
-  store.scan({ after, limit: pageSize, categories: ['run'], upTo });
+function pageAfter(
+  { store }: RebuildPorts,
+  name: ReadModelName,
+  after: number,
+  upTo: number,
+): Promise<{ events: readonly RecordedEvent[]; position: number }> {
+  const types = typesOfModel[name];
+  return store.scan({ after, limit: pageSize, categories: ['run'], upTo, ...(types === null ? {} : { types }) });
+}

@@ -2,6 +2,11 @@ import { type RecordedEvent, runStream } from '@fluidbox/contracts';
 import type { EventStore } from '@fluidbox/event-store';
 import { type RunPicture, runPicture } from '../domain/run-row';
 
+/** The runs that a page of the log speaks of. */
+export interface PageRuns {
+  after(events: readonly RecordedEvent[]): Promise<ReadonlyMap<string, RunPicture>>;
+}
+
 interface Known {
   version: number;
   picture: RunPicture;
@@ -13,7 +18,7 @@ const pageSize = 1_000;
  * The runs that pages of the log speak of, folded from these pages: a run whose beginning has passed by is read from its stream once. One reader of the
  * global order owns it. A page that comes twice changes nothing; after one that was not committed a run may be ahead of what is stored, never behind.
  */
-export class RunPictures {
+export class RunPictures implements PageRuns {
   readonly #known = new Map<string, Known>();
 
   constructor(
@@ -58,6 +63,36 @@ export class RunPictures {
       if (missing.length === 0) throw new Error(`${event.stream} has no event ${run.version + 1}, but ${event.seq}`);
       for (const each of missing) advance(run, each);
     }
+  }
+}
+
+/** Only what each run began as: enough for sums and lists, from pages that leave out most events. */
+export class RunBeginnings implements PageRuns {
+  readonly #known = new Map<string, RunPicture>();
+
+  constructor(
+    private readonly store: Pick<EventStore, 'read'>,
+    private readonly runsMax = 50_000,
+  ) {}
+
+  async after(events: readonly RecordedEvent[]): Promise<Map<string, RunPicture>> {
+    const touched = new Map<string, RunPicture>();
+    for (const event of events)
+      if (!touched.has(event.stream))
+        touched.set(event.stream, this.#known.get(event.stream) ?? this.#keep(event.stream, await this.#begin(event)));
+    return touched;
+  }
+
+  async #begin(event: RecordedEvent): Promise<RunPicture> {
+    const first =
+      event.seq === 1 ? event : (await this.store.read(runStream(event.stream.slice('run-'.length), event.org), { limit: 1 }))[0];
+    return first === undefined ? runPicture.initial() : runPicture.evolve(runPicture.initial(), first);
+  }
+
+  #keep(stream: string, picture: RunPicture): RunPicture {
+    if (this.#known.size >= this.runsMax) this.#known.clear();
+    this.#known.set(stream, picture);
+    return picture;
   }
 }
 
