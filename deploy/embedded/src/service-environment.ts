@@ -54,7 +54,7 @@ export const variablesOf: Readonly<Record<ServiceName, readonly EnvironmentVaria
     'FLUIDBOX_WORKSPACE_FILES_MAX',
     'FLUIDBOX_WORKSPACE_MB_MAX',
   ],
-  projector: ['FLUIDBOX_LEDGER_KEY_FILE'],
+  projector: ['FLUIDBOX_LEDGER_KEY_FILE', 'FLUIDBOX_WITNESS_FILE'],
 };
 const everyService: readonly EnvironmentVariable[] = ['FLUIDBOX_SECRETS_FILE', 'FLUIDBOX_HOME', 'FLUIDBOX_LOG_LEVEL'];
 

@@ -53,6 +53,7 @@ export const environmentVariables = {
   FLUIDBOX_TOKEN_KEY_FILE: 'runs: Ed25519 private key (PEM) that signs run tokens',
   FLUIDBOX_TOKEN_PUBLIC_KEYS_FILE: 'runner-gateway, llm-facade: JWKS of the run-token keys',
   FLUIDBOX_LEDGER_KEY_FILE: 'projector: Ed25519 private key (PEM) that signs checkpoints',
+  FLUIDBOX_WITNESS_FILE: 'projector: file that every signed head is appended to, best on the disk of another machine (default: none)',
   FLUIDBOX_LEDGER_PUBLIC_KEYS_FILE: 'gateway: JWKS of all keys that ever signed checkpoints, published at /v1/keys',
   FLUIDBOX_ADMIN_TOKEN_FILE: 'gateway: the bootstrap admin token',
   FLUIDBOX_PUBLIC_PORT: 'gateway: public listener (default 8787; 0 = any free port)',

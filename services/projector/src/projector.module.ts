@@ -6,6 +6,7 @@ import { LogEar } from './adapters/log-ear';
 import { postgresReadTables } from './adapters/read-tables';
 import { dueRebuilds, liveVersion, postgresRebuilds, rebuildFailed } from './adapters/rebuild-table';
 import type { AdminPorts } from './adapters/subscriptions';
+import { fileWitness } from './adapters/witness-file';
 import { checkpointEveryMs, type LifecyclePorts } from './app/lifecycle';
 import type { ProjectPorts } from './app/project-page';
 import { rebuild } from './app/rebuild';
@@ -13,7 +14,7 @@ import { Rebuilds } from './app/rebuilds';
 import type { RepublishPorts } from './app/republish-gaps';
 import { RunPictures } from './app/run-pictures';
 import { type CheckpointPorts, signDueCheckpoints } from './app/sign-checkpoint';
-import { tellAll } from './app/witness';
+import { tellAll, type Witness } from './app/witness';
 import type { Config } from './config';
 import { LiveRuns } from './domain/live-runs';
 
@@ -40,6 +41,11 @@ export function projectorModule(context: ServiceContext, config: Config): Dynami
   const key = loadSigningKey(config.ledgerKeyFile);
   const now = (): number => clock.now().getTime();
   const ear = new LogEar();
+  const unwitnessed = (witness: string, error: unknown): void =>
+    log.error({ witness, err: error }, 'a head did not reach a witness; heads of the last hour go out again at the next start');
+  const jetStream: Witness = { name: 'JetStream', tell: ({ org, id, seq, hash, jws }) => bus.publishWitness(org, id, { seq, hash, jws }) };
+  const { witnessFile: file } = config;
+  const witnesses = file === undefined ? [jetStream] : [jetStream, fileWitness(file, (error) => unwitnessed(file, error))];
   const checkpoints: CheckpointPorts = {
     store,
     clock,
@@ -47,11 +53,7 @@ export function projectorModule(context: ServiceContext, config: Config): Dynami
     sign: (checkpoint) => signCheckpoint(key, checkpoint),
     lastSigned,
     save: saveCheckpoint,
-    witness: tellAll(
-      [{ name: 'JetStream', tell: ({ org, id, seq, hash, jws }) => bus.publishWitness(org, id, { seq, hash, jws }) }],
-      (witness, error) =>
-        log.error({ witness, err: error }, 'a head did not reach a witness; heads of the last hour go out again at the next start'),
-    ),
+    witness: tellAll(witnesses, unwitnessed),
     live: new LiveRuns(checkpointEveryMs),
   };
   const rebuilds = new Rebuilds({
