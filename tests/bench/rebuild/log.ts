@@ -9,7 +9,7 @@ import { liveFollowerName } from '../../../services/projector/src/domain/read-mo
 import type { Servers } from '../support/servers';
 
 export const eventsPerRun = 200;
-export const tools = ['Bash', 'Read', 'Edit', 'Write', 'Grep'] as const;
+const tools = ['Bash', 'Read', 'Edit', 'Write', 'Grep'] as const;
 const digest = `sha256:${'ab'.repeat(32)}`;
 
 /** A call and its decision: what most events of a run are. */

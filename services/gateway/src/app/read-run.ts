@@ -18,7 +18,7 @@ export async function readRun(ledger: Ledger, principal: Principal, runId: strin
 }
 
 /** The run as it stood after its event `at`: the same fold, over the beginning of the same stream. Who may see it is decided by what is true now. */
-export async function readRunAt(ledger: Ledger, principal: Principal, runId: string, at: number): Promise<RunState> {
+async function readRunAt(ledger: Ledger, principal: Principal, runId: string, at: number): Promise<RunState> {
   const { version } = await readRun(ledger, principal, runId);
   if (at > version) throw new Problem('invalid_request', `at: the run has ${version} events`);
   const stream = runStream(runId, principal.org);

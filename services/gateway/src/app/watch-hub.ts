@@ -28,7 +28,7 @@ export interface HubLimits {
   readonly beatMs: number;
   readonly slowMs: number;
 }
-export const defaultHubLimits: HubLimits = {
+const defaultHubLimits: HubLimits = {
   watchersMax: 10_000,
   watchersOfRunMax: 5_000,
   heldBytesMax: 256 * 1024 * 1024,
