@@ -8,6 +8,7 @@ import { growth } from './growth/growth';
 import { launch } from './launch';
 import { permission } from './permission';
 import { permissionMany } from './permission-many';
+import { policyFromJson, policyGrowth, policyPeers } from './policy/benches';
 import { rebuildRate } from './rebuild/bench';
 import type { Bench } from './support/measure';
 import { wakeUp } from './wake-up';
@@ -25,6 +26,9 @@ export const benches: Readonly<Record<string, Bench>> = {
   B2: fanOutCpu,
   B3: fanOutRate,
   B4: fanOutMemory,
+  C1: policyPeers,
+  C1b: policyFromJson,
+  C2: policyGrowth,
   C3: permission,
   C4: permissionMany,
   C5: wakeUp,

@@ -4,7 +4,7 @@ import { type CompiledCondition, compileHistory } from './history/condition';
 import { compilePaths, type PathGlobs } from './path-rule';
 import { linearPattern } from './pattern';
 import type { ShellLists } from './shell/judge';
-import { compilePrefix } from './shell/prefix';
+import { compilePrefix, type Prefix } from './shell/prefix';
 import { hasRedactionMark } from './shell/word';
 import { toolMatcher } from './tool-matcher';
 
@@ -23,6 +23,8 @@ export interface CompiledRule {
 export interface CompiledPolicy {
   readonly document: PolicyDocument;
   readonly rules: readonly CompiledRule[];
+  /** The rules whose `match` names a tool, in order. */
+  readonly rulesFor: (tool: string) => readonly CompiledRule[];
   /** The history conditions of all rules: what a call may count for. */
   readonly conditions: readonly CompiledCondition[];
 }
@@ -40,16 +42,39 @@ export function compilePolicy(document: PolicyDocument, ruleLines: readonly numb
         rule.shell === undefined
           ? null
           : {
-              allow: rule.shell.allow.map(compilePrefix),
-              ask: rule.shell.ask.map(compilePrefix),
-              deny: rule.shell.deny.map(compilePrefix),
+              allow: byFirst(rule.shell.allow, ({ tokens: [first = ''] }) => first),
+              ask: byFirst(rule.shell.ask, ({ program }) => program),
+              deny: byFirst(rule.shell.deny, ({ program }) => program),
               denyPatterns: rule.shell.deny_regex.map((source) => ({ source, ...linearPattern(source, 'as policy') })),
               onNoMatch: rule.shell.on_no_match,
             },
       history: compileHistory(rule, index),
     }),
   );
-  return { document, rules, conditions: rules.flatMap(({ history }) => history) };
+  return { document, rules, rulesFor: byTool(rules), conditions: rules.flatMap(({ history }) => history) };
+}
+
+/** Each entry where a command that it could be about looks for it; in the order in which they were written. */
+function byFirst(entries: readonly string[], keyOf: (prefix: Prefix) => string): ReadonlyMap<string, readonly Prefix[]> {
+  const found = new Map<string, Prefix[]>();
+  for (const prefix of entries.map(compilePrefix)) {
+    const known = found.get(keyOf(prefix));
+    if (known === undefined) found.set(keyOf(prefix), [prefix]);
+    else known.push(prefix);
+  }
+  return found;
+}
+
+/** Names come from the sandbox, so only so many are remembered. */
+const toolsKnownMax = 1_000;
+
+function byTool(rules: readonly CompiledRule[]): CompiledPolicy['rulesFor'] {
+  const known = new Map<string, readonly CompiledRule[]>();
+  return (tool) => {
+    const found = known.get(tool) ?? rules.filter((rule) => rule.matchesTool(tool));
+    if (known.size < toolsKnownMax) known.set(tool, found);
+    return found;
+  };
 }
 
 /** RFC 6901; undefined when nothing stands there. */
@@ -74,5 +99,5 @@ function argumentMatcher(rule: PolicyRule): CompiledRule['matchesArgs'] {
       return typeof value === 'string' && !hasRedactionMark(value) && matchesGlob(glob, value);
     };
   });
-  return (args) => conditions.every((holds) => holds(args));
+  return conditions.length === 0 ? () => true : (args) => conditions.every((holds) => holds(args));
 }

@@ -42,7 +42,7 @@ export const evaluate = (policy: CompiledPolicy, call: ToolCall, context: Histor
 
 /** The rule that takes the call: the first one that fits it. */
 export const ruleFor = (policy: CompiledPolicy, projection: GateProjection): CompiledRule | null =>
-  policy.rules.find((rule) => rule.matchesTool(projection.tool) && rule.matchesArgs(projection.args)) ?? null;
+  policy.rulesFor(projection.tool).find((rule) => rule.matchesArgs(projection.args)) ?? null;
 
 /** The same over a recorded projection: what a backtest replays. */
 export function evaluateProjection(

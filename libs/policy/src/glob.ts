@@ -11,6 +11,8 @@ type Segment = 'cross' | readonly Unit[];
 
 export interface Glob {
   readonly source: string;
+  /** The same answer as the table's, for the usual forms `/a/b`, `/a/**` and `**\/a`. */
+  readonly quick: ((path: string) => boolean) | null;
   readonly alternatives: readonly (readonly Segment[])[];
 }
 
@@ -75,6 +77,7 @@ export function compileGlob(source: string, options: { ignoreCase?: boolean } = 
   const pattern = options.ignoreCase === true ? source.toLowerCase() : source;
   return {
     source,
+    quick: quickMatch(pattern),
     alternatives: expandBraces(pattern).map((alternative) =>
       alternative
         .split('/')
@@ -82,6 +85,22 @@ export function compileGlob(source: string, options: { ignoreCase?: boolean } = 
         .map(unitsOf),
     ),
   };
+}
+
+const isPlain = (text: string): boolean => !/[*?[\]{}\\]/.test(text);
+
+function quickMatch(pattern: string): Glob['quick'] {
+  if (pattern.includes('//') || (pattern.length > 1 && pattern.endsWith('/'))) return null;
+  if (pattern === '**' || pattern === '/**') return (path) => path.startsWith('/');
+  if (pattern.startsWith('/') && isPlain(pattern)) return (path) => path === pattern;
+  const below = pattern.slice(0, -3);
+  if (below.startsWith('/') && pattern.endsWith('/**') && isPlain(below)) {
+    const inside = `${below}/`;
+    return (path) => path === below || path.startsWith(inside);
+  }
+  const anywhere = pattern.slice(2);
+  if (pattern.startsWith('**/') && anywhere.length > 1 && isPlain(anywhere)) return (path) => path.endsWith(anywhere);
+  return null;
 }
 
 /** Could `units` match a name that the text describes? In `name`, `*` and `?` stand for unknown text when `wild`. */
@@ -138,7 +157,7 @@ function matches(pattern: readonly Segment[], names: readonly string[], wild: bo
 
 /** Does the pattern match this normalised absolute path? */
 export const matchesGlob = (glob: Glob, path: string): boolean =>
-  glob.alternatives.some((pattern) => matches(pattern, path.split('/'), false));
+  glob.quick === null ? glob.alternatives.some((pattern) => matches(pattern, path.split('/'), false)) : glob.quick(path);
 
 /** Could a path that `*` and `?` of `path` stand for match? */
 export function mayMatchGlob(glob: Glob, path: string): boolean {

@@ -33,7 +33,7 @@ export function judgePaths(uses: readonly PathUse[], globs: PathGlobs): PathVerd
 
 function judgePath(use: PathUse, globs: PathGlobs): PathVerdict | null {
   const { path } = use;
-  const lower = path.toLowerCase();
+  const lower = globs.deny.length === 0 ? '' : path.toLowerCase();
   const isCertain = use.certainty === 'exact' || use.certainty === 'maybe';
   const denied = globs.deny.find((glob) => (isCertain ? matchesGlob(glob, lower) : mayMatchGlob(glob, lower)));
   if (denied !== undefined && isCertain)

@@ -45,4 +45,5 @@ function shellDepends(rule: CompiledRule, commands: readonly ShellCommand[], { v
 
 /** Denied whatever stood there: the words that decide are all known. */
 const isSure = (rule: CompiledRule, command: ShellCommand | undefined): boolean =>
-  command !== undefined && (!holdsMark(command) || (rule.shell?.deny ?? []).some((prefix) => reaches(prefix, command, null) === 'yes'));
+  command !== undefined &&
+  (!holdsMark(command) || [...(rule.shell?.deny.values() ?? [])].flat().some((prefix) => reaches(prefix, command, null) === 'yes'));

@@ -1,5 +1,5 @@
 import type { PolicyDocument } from '@fluidbox/contracts';
-import type { CompiledPolicy } from '../compile';
+import { compilePolicy } from '../compile';
 import { evaluateProjection } from '../evaluate';
 import { gateProjection, isShellTool, shellTools } from '../projection';
 import { toolMatcher } from '../tool-matcher';
@@ -31,14 +31,15 @@ export function* blocks({ tools }: PolicyDocument): Generator<Found> {
 }
 
 /** A `requires` whose command the policy itself denies can never be met. */
-export function* impossibleRequires(policy: CompiledPolicy): Generator<Found> {
-  for (const [index, { history }] of policy.document.tools.entries()) {
+export function* impossibleRequires(document: PolicyDocument): Generator<Found> {
+  const withoutHistory = compilePolicy({ ...document, tools: document.tools.map(({ history: _, ...rule }) => rule) });
+  for (const [index, { history }] of document.tools.entries()) {
     const { tool, command } = history?.requires ?? {};
     if (tool === undefined || tool.endsWith('*')) continue;
     if (command === undefined && isShellTool(tool)) continue;
     const projection = gateProjection({ tool, input: command === undefined ? {} : { command } });
     // Its own history may still come, so only what the rule itself denies counts.
-    const verdict = evaluateProjection({ ...policy, rules: policy.rules.map((rule) => ({ ...rule, history: [] })) }, projection);
+    const verdict = evaluateProjection(withoutHistory, projection);
     if (verdict.verdict !== 'deny' || (command === undefined && verdict.parts.length > 0)) continue;
     yield {
       code: 'requires_impossible',

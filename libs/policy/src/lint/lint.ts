@@ -1,4 +1,3 @@
-import { compilePolicy } from '../compile';
 import type { ParsedPolicy } from '../document';
 import { showPath } from '../document';
 import { blocks, impossibleRequires } from './blocks';
@@ -35,7 +34,7 @@ export function lintPolicy(
     ...blocks(document),
     ...deadPaths(document),
     ...deadPatterns(document),
-    ...impossibleRequires(compilePolicy(document)),
+    ...impossibleRequires(document),
     ...(options.tools === undefined ? [] : toolNames(document, options.tools)),
   ];
   return found

@@ -3,15 +3,17 @@ import { judgePaths, type PathGlobs } from '../path-rule';
 import type { LinearPattern } from '../pattern';
 import { strictest } from '../verdict';
 import { type Arguments, argumentsOf, hasFlag, programOf } from './options';
-import { allowsExactly, type Prefix, reaches } from './prefix';
+import { allowsExactly, type Prefix, reaches, systemDirectories } from './prefix';
 import { hazards, isSensitiveName } from './programs';
 import type { ShellCommand, ShellTree } from './tree';
 import { couldBeFlag, hasRedactionMark, isLiteral } from './word';
 
 export interface ShellLists {
-  readonly allow: readonly Prefix[];
-  readonly ask: readonly Prefix[];
-  readonly deny: readonly Prefix[];
+  /** By the first word as it is written. */
+  readonly allow: ReadonlyMap<string, readonly Prefix[]>;
+  /** By the name of the program. */
+  readonly ask: ReadonlyMap<string, readonly Prefix[]>;
+  readonly deny: ReadonlyMap<string, readonly Prefix[]>;
   readonly denyPatterns: readonly ({ readonly source: string } & LinearPattern)[];
   readonly onNoMatch: Verdict;
 }
@@ -74,12 +76,28 @@ export function judgeShell(tree: ShellTree, lists: ShellLists, paths: PathGlobs 
     const outer = command.within === null ? undefined : tree.commands[command.within];
     const outerCovering = command.within === null ? null : (coverings[command.within] ?? null);
     const covering =
-      lists.allow.find((prefix) => allowsExactly(prefix, command)) ??
+      coveringOf(command, lists.allow) ??
       (outer !== undefined && outerCovering !== null && namesInner(outerCovering, outer, command) ? outerCovering : null);
     coverings.push(covering);
     parts.push({ command: shown(command), node, ...judgeCommand(command, lists, paths, covering) });
   });
   return parts;
+}
+
+const none: readonly Prefix[] = [];
+
+/** The entry that allows the command; of several the first that admits its options, too. */
+function coveringOf(command: ShellCommand, allow: ShellLists['allow']): Prefix | undefined {
+  const [program] = command.words;
+  if (!isLiteral(program)) return undefined;
+  const entries = [
+    ...(allow.get(program.value) ?? none),
+    ...systemDirectories.flatMap((directory) =>
+      program.value.startsWith(directory) ? (allow.get(program.value.slice(directory.length)) ?? none) : none,
+    ),
+  ];
+  const covering = entries.filter((prefix) => allowsExactly(prefix, command));
+  return covering.length > 1 ? (covering.find((prefix) => hazardOf(command, prefix) === null) ?? covering[0]) : covering[0];
 }
 
 /** An entry such as "npx jest" names the inner command itself, so it covers both. */
@@ -93,18 +111,21 @@ type Judged = Pick<PartVerdict, 'verdict' | 'rule' | 'reason'>;
 function judgeCommand(command: ShellCommand, lists: ShellLists, paths: PathGlobs | null, covering: Prefix | null): Judged {
   const program = programOf(command.words);
   const args = program === null ? null : argumentsOf(command.words, program);
-  const judged = [byDeny(command, lists, args), byAsk(command, lists, args), byPaths(command, paths), byUnknown(command, lists)].filter(
-    (one) => one !== null,
-  );
+  const judged = [
+    byDeny(command, lists, program, args),
+    byAsk(command, lists, program, args),
+    byPaths(command, paths),
+    byUnknown(command, lists),
+  ].filter((one) => one !== null);
   const worst = judged.find((one) => one.verdict === 'deny') ?? judged[0];
   if (worst !== undefined) return worst;
   if (command.candidate === true) return { verdict: 'allow', rule: 'candidate', reason: 'one reading of the wrapper around it' };
   return byAllow(command, lists, paths, covering);
 }
 
-function byDeny(command: ShellCommand, lists: ShellLists, args: Arguments | null): Judged | null {
+function byDeny(command: ShellCommand, lists: ShellLists, program: string | null, args: Arguments | null): Judged | null {
   let maybe: Judged | null = null;
-  for (const prefix of lists.deny) {
+  for (const prefix of program === null ? none : (lists.deny.get(program) ?? none)) {
     const reach = reaches(prefix, command, args);
     if (reach === 'yes')
       return { verdict: 'deny', rule: `deny: ${prefix.source}`, reason: `"${shown(command)}" is denied by "${prefix.source}"` };
@@ -118,8 +139,8 @@ function byDeny(command: ShellCommand, lists: ShellLists, args: Arguments | null
   return maybe;
 }
 
-function byAsk(command: ShellCommand, lists: ShellLists, args: Arguments | null): Judged | null {
-  for (const prefix of lists.ask) {
+function byAsk(command: ShellCommand, lists: ShellLists, program: string | null, args: Arguments | null): Judged | null {
+  for (const prefix of program === null ? none : (lists.ask.get(program) ?? none)) {
     const reach = reaches(prefix, command, args);
     if (reach !== 'no')
       return {

@@ -47,7 +47,7 @@ export function compilePrefix(source: string): Prefix {
   };
 }
 
-const systemDirectories = ['/bin/', '/usr/bin/'] as const;
+export const systemDirectories = ['/bin/', '/usr/bin/'] as const;
 
 /**
  * Allow: the words themselves, from the first one on, and nothing looked through but options that change nothing about the action
