@@ -56,4 +56,5 @@ export const requirements = {
   'LEDGER-1': 'an exported record is verified offline by keys from outside it; a changed one is refused and its first wrong event named',
   'LEDGER-2': 'erased content is gone for ever and on record, and the record of the run stays verifiable',
   'LEDGER-3': 'content is stored sealed only, secrets and model requests nowhere',
+  'BUS-1': 'NATS gone for a while, with its disk, under a run: no event is lost or seen twice',
 } as const;

@@ -1,6 +1,6 @@
 import { type Bench, measureRounds } from '../support/measure';
 import { emmettRebuild } from './emmett';
-import { eventsPerRun, liveAtTheEnd, rebuildModel, writeRuns } from './log';
+import { eventsPerRun, liveAfter, rebuildModel, writeRuns } from './log';
 
 export const rebuildRate: Bench = {
   id: 'R1',
@@ -20,7 +20,7 @@ export const rebuildRate: Bench = {
     const servers = await start();
     const runs = plan.runs ?? (plan.size === 'toy' ? 3 : 200);
     await writeRuns(servers, runs);
-    const { events } = await liveAtTheEnd(servers);
+    const events = await liveAfter(servers);
     // It handles one event after the other; a tenth of the log is enough to see its rate.
     const peerRuns = Math.ceil(runs / 10);
     const peer = await emmettRebuild(servers, peerRuns);

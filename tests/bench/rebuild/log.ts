@@ -47,16 +47,19 @@ export async function writeRuns(servers: Servers, runs: number): Promise<number>
   return runs * eventsPerRun;
 }
 
-/** Where the live follower would stand: it is not what is measured. */
-export async function liveAtTheEnd(servers: Servers): Promise<{ readonly events: number }> {
+/** Where the live follower would stand, at the end of this share of the log: it is not what is measured. Answers the events up to there. */
+export async function liveAfter(servers: Servers, share = 1): Promise<number> {
   const client = await servers.connect();
-  await client.query(
-    `insert into ledger.positions (name, position) select $1, max(global_position) from ledger.events
-     on conflict (name) do update set position = excluded.position`,
-    [liveFollowerName],
+  const { rows } = await client.query<{ position: string }>(
+    `insert into ledger.positions (name, position) select $1, ceil(max(global_position) * $2::float8) from ledger.events
+     on conflict (name) do update set position = excluded.position returning position`,
+    [liveFollowerName, share],
   );
-  const { rows } = await client.query<{ n: string }>("select count(*) as n from ledger.events where category = 'run'");
-  return { events: Number(rows[0]?.n) };
+  const counted = await client.query<{ n: string }>(
+    "select count(*) as n from ledger.events where category = 'run' and global_position <= $1",
+    [rows[0]?.position],
+  );
+  return Number(counted.rows[0]?.n);
 }
 
 /** Fills the next version from the beginning, switches, and removes the old rows: all of `fluidbox rebuild`. Answers the seconds. */
