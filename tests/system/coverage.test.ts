@@ -1,4 +1,5 @@
 import type { EventView } from '@fluidbox/contracts';
+import { until } from '@fluidbox/testing';
 import type { SystemStack } from './support/stack';
 import { runWire, startWireStack, typesOf, type WireStep } from './support/wire-run';
 
@@ -50,6 +51,10 @@ describe('a runner that runs what the gate did not decide', () => {
     const callsOnce = (request: { messages: readonly { role: string }[] }) =>
       request.messages.length === 1 ? { tools: [{ name: 'Bash', input: { command } }] } : { text: 'done' };
     stack = await startWireStack({}, callsOnce);
+    await stack.admin.importPolicy('asking', {
+      source: policy('').replace('name: open', 'name: asking').replace('action: allow', 'action: ask'),
+    });
+    await stack.admin.createAgent({ name: 'asking', harness: 'claude-agent-sdk', policy: 'asking' });
     for (const [name, more] of [
       ['open', ''],
       ['report', 'coverage: report'],
@@ -106,6 +111,28 @@ describe('a runner that runs what the gate did not decide', () => {
     expect([told.answers.two?.status, told.ended?.coverage, told.calls]).toEqual([200, 'full', { rejected_by_harness: 1 }]);
     const strict = await run('strict', [ask('one'), ask('two', 'one', refusal)]);
     expect([strict.answers.two?.status, strict.ended?.reason, strict.calls]).toEqual([403, 'coverage_gap', { rejected_by_harness: 1 }]);
+  });
+
+  it('[COVERAGE-2] keeps it when a person made another input of its call: what was asked for is compared, not what was approved', async () => {
+    const decide = async (id: string): Promise<void> => {
+      const approval = await until(async () => (await stack.admin.approvals()).data.find(({ run_id }) => run_id === id));
+      await stack.admin.decide(approval.id, { decision: 'edit', input: { command: 'echo instead' } });
+    };
+    let decided: Promise<void> | undefined;
+    const { answers, events } = await runWire(
+      stack.admin,
+      'asking',
+      { steps: [ask('one'), askGate('one', { command }), ask('two', 'one')] },
+      {
+        onStarted: (id) => {
+          decided = decide(id);
+        },
+      },
+    );
+    await decided;
+    expect([answers.gate?.text?.includes('echo instead'), answers.two?.status]).toEqual([true, 200]);
+    expect(events.at(-1)?.data).toMatchObject({ outcome: 'completed', coverage: 'full' });
+    expect(calls(events)).toEqual({ decided: 1 });
   });
 
   it('[COVERAGE-2] that never brings a call back leaves it open: unknown, not full', async () => {

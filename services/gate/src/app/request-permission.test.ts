@@ -215,6 +215,15 @@ describe('asking for permission', () => {
 });
 
 describe('what the call may be compared with', () => {
+  it('nothing for a tool that is named like a part of every object; it is decided like any other', async () => {
+    const { one, request } = await world({ spec: { harness: { ...scriptedHarness, compared_fields: { Bash: ['command'] } } } });
+    for (const [n, tool] of ['constructor', 'toString', '__proto__'].entries())
+      expect(await requestPermission(one, request('ls', `c${n}`, { tool }))).toMatchObject({
+        status: 'decided',
+        answer: { decision: 'deny' },
+      });
+  });
+
   it('the digests of its fields, where the harness names some; the digest is that of the field alone', async () => {
     const { one, request, store } = await world({
       spec: { harness: { ...scriptedHarness, compared_fields: { Bash: ['command', 'timeout'] } } },

@@ -39,7 +39,9 @@ export async function requestPermission(ports: Ports, request: ParsedRequestOf<t
     input,
     generation,
     inputDigest: keys?.digest(input) ?? '',
-    inputFields: keys === null ? undefined : fieldDigests(keys, input, rules.comparedFields[tool]),
+    // A runner names the tool: `constructor` must not be found on every object.
+    inputFields:
+      keys === null || !Object.hasOwn(rules.comparedFields, tool) ? undefined : fieldDigests(keys, input, rules.comparedFields[tool]),
     projection,
     matches: matchesOf(rules.policy, projection),
     summary: summaryOf(tool, input),
