@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import type { EventView } from '@fluidbox/contracts';
 import { redactionMark } from '@fluidbox/redaction';
@@ -27,10 +28,11 @@ defaults: { tool_action: deny }
 tools:
   - match: [Bash]
     action: allow
-    shell: { allow: ["echo", "printf", "sha256sum"], deny: ["env"], on_no_match: deny }
+    shell: { allow: ["echo", "printf", "sha256sum"], ask: ["touch"], deny: ["env"], on_no_match: deny }
 `;
 
 describe('the record of a run', () => {
+  const elsewhere = fs.mkdtempSync(path.join(os.tmpdir(), 'fbx-witness-'));
   let stack: SystemStack;
   let run: string;
   let events: EventView[];
@@ -53,6 +55,7 @@ describe('the record of a run', () => {
       mode: 'processes',
       script: {
         conversations: [
+          { match: 'Wait for a person', steps: [{ tools: [bash('touch x')] }, { text: 'done' }] },
           {
             match: planted.task,
             steps: [
@@ -63,7 +66,11 @@ describe('the record of a run', () => {
           },
         ],
       },
-      environment: { ANTHROPIC_API_KEY: planted.providerKey, FLUIDBOX_LOG_LEVEL: 'trace' },
+      environment: {
+        ANTHROPIC_API_KEY: planted.providerKey,
+        FLUIDBOX_LOG_LEVEL: 'trace',
+        FLUIDBOX_WITNESS_FILE: path.join(elsewhere, 'heads.jsonl'),
+      },
     });
     await stack.admin.importPolicy('record', { source: policy });
     await stack.admin.createAgent({ name: 'recorded', policy: 'record' });
@@ -72,7 +79,10 @@ describe('the record of a run', () => {
     for await (const event of stack.admin.watch(run)) if (event.type === 'run.result') break;
     events = await stack.admin.allEvents(run);
   });
-  afterAll(() => stack.stop());
+  afterAll(async () => {
+    await stack.stop();
+    fs.rmSync(elsewhere, { recursive: true });
+  });
 
   /** Where any of these stands: in a row of any table (as text or as bytes), in a file of the stack (logs, streams, database, blobs), on its terminal. */
   async function placesOf(texts: Readonly<Record<string, string>>): Promise<string[]> {
@@ -147,6 +157,8 @@ describe('the record of a run', () => {
     fs.writeFileSync(published, await (await fetch(new URL('/v1/keys', stack.up.public_url))).text());
     expect((await fluidbox(stack.home, ['verify', bundle(), '--keys', published], { FLUIDBOX_HOME: '/nowhere' })).code).toBe(0);
     expect((await fluidbox(stack.home, ['verify', bundle()], { FLUIDBOX_HOME: '/nowhere' })).code).toBe(3);
+    const witnessed = await cli('verify', bundle(), '--witness', path.join(elsewhere, 'heads.jsonl'));
+    expect(witnessed).toMatchObject({ code: 0, stdout: expect.stringContaining(`witnessed to event ${events.length}`) });
     const denied = typesOf(events, 'tool.decision').find((event) => event.data.verdict === 'deny')?.seq ?? 0;
     const changed = path.join(stack.home, 'changed.jsonl');
     fs.writeFileSync(changed, fs.readFileSync(bundle(), 'utf8').replace('"verdict":"deny"', '"verdict":"allow"'));
@@ -154,7 +166,8 @@ describe('the record of a run', () => {
   });
 
   it('[LEDGER-1] of a live run is not complete, and cannot be erased', async () => {
-    const { session } = await stack.admin.createSession({ agent: 'recorded', task: 'nobody answers this' });
+    const { session } = await stack.admin.createSession({ agent: 'recorded', task: 'Wait for a person.' });
+    for await (const event of stack.admin.watch(session.id)) if (event.type === 'approval.requested') break;
     const live = path.join(stack.home, 'live.jsonl');
     expect((await cli('export', session.id, '-o', live)).code).toBe(0);
     expect(await cli('verify', live)).toMatchObject({ code: 5, stdout: expect.stringContaining('NOT COMPLETE') });
