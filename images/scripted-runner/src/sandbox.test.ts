@@ -95,6 +95,24 @@ describe('the scripted runner in a real sandbox', () => {
     expect(seen).not.toMatch(/FLUIDBOX|control\.sock|eth0|main\.js/);
   });
 
+  it('tells the gate where a path leads behind a symlink that the agent made, and says nothing of one that leads nowhere else', async () => {
+    const read = (file_path: string) => ({ tool: 'Read', input: { file_path } });
+    await run({
+      steps: [
+        bash('echo a > plain && ln -s /proc/self/environ out && ln -s plain in', { expect: 'ok' }),
+        read('/workspace/out'),
+        read('/workspace/in'),
+        read('/workspace/plain'),
+      ],
+    });
+    expect(control?.asked.map(({ resolved_paths }) => resolved_paths)).toEqual([
+      undefined,
+      ['/proc/self/environ'],
+      ['/workspace/plain'],
+      undefined,
+    ]);
+  });
+
   it('cannot write the workspace on the read-only tier, and can on the trusted one', async () => {
     const script = { steps: [bash('echo x > /workspace/x')], summary: 'done' };
     await run(script, { launch: { env: { FLUIDBOX_TRUST_TIER: 'read_only' } } });
