@@ -2,7 +2,11 @@ import { groupOf, newRun } from '../fixtures/events';
 import { describeEventStore } from '../fixtures/store-suite';
 import { createMemoryStore } from './memory-store';
 
-describeEventStore('memory', async () => createMemoryStore());
+describeEventStore('memory', async (limits) => {
+  const store = createMemoryStore();
+  for (const { scope, period, limit } of limits) store.accounts.of(scope, period).limit = limit;
+  return store;
+});
 
 it('moves budget accounts with the event in memory too, all or none; a new month takes the limit of every month', async () => {
   const store = createMemoryStore();

@@ -231,6 +231,53 @@ describe('Postgres store under concurrency and faults', () => {
     await nowhere.close();
   });
 
+  it('a batch locks heads in stream order: one that waits for the first of its streams holds none of the later ones', async () => {
+    const runs = Array.from({ length: 12 }, () => newRun()).sort((x, y) => (x.id < y.id ? -1 : 1));
+    const [first, ...later] = runs;
+    if (first === undefined) throw new Error('no runs');
+    await store(0).append(runs.map((run) => groupOf(run, 'any')));
+    const open = await openTransaction();
+    await open.query('select 1 from ledger.stream_heads where stream = $1 for update', [`run-${first.id}`]);
+    // The caller names the first stream last.
+    const waiting = store(0).append([...later.map((run) => groupOf(run, 'any')), groupOf(first, 'any')]);
+    await untilSomebodyWaits();
+    const { rows } = await admin.query('select stream from ledger.stream_heads where stream = any ($1) for update skip locked', [
+      later.map((run) => `run-${run.id}`),
+    ]);
+    expect(rows).toHaveLength(later.length);
+    await open.query('rollback');
+    await open.end();
+    expect((await waiting).every((result) => result.ok)).toBe(true);
+  });
+
+  it('a full disk is `unavailable` at once, nothing is half stored, and the next append is stored when there is room', async () => {
+    const [alone, inBatch] = [newRun(), newRun()];
+    await store(0).append([groupOf(alone, 0)]);
+    const heads = await Promise.all([store(0).head(alone), store(0).head(inBatch)]);
+    await admin.query(`create function ledger.no_room() returns trigger language plpgsql as
+      $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$`);
+    // Behind the rows, so that everything before them has been written when it fails.
+    await admin.query('create trigger no_room after insert on ledger.events for each statement execute function ledger.no_room()');
+    const started = performance.now();
+    await expect(store(0).append([groupOf(alone, 1)])).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(store(0).append([groupOf(alone, 1), groupOf(inBatch, 0, 3)])).rejects.toMatchObject({ code: 'unavailable' });
+    const underLock = store(0).appendLocked(alone, 1, async (_missed, version) => groupOf(alone, version));
+    await expect(underLock).rejects.toMatchObject({ code: 'unavailable' });
+    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(await Promise.all([store(0).head(alone), store(0).head(inBatch)])).toEqual(heads);
+    await admin.query('drop trigger no_room on ledger.events');
+    const results = await store(0).append([groupOf(alone, 1), groupOf(inBatch, 0, 3)]);
+    expect(results.every((result) => result.ok)).toBe(true);
+    expect(verifyChain(await allWithHashes(store(0), alone)).ok).toBe(true);
+  });
+
+  const untilSomebodyWaits = async (): Promise<void> => {
+    for (;;) {
+      const { rows } = await admin.query("select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'");
+      if (rows.length > 0) return;
+      await delay(2);
+    }
+  };
   const openTransaction = async (): Promise<pg.Client> => {
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
