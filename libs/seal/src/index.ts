@@ -15,5 +15,12 @@ export {
   signRunToken,
 } from './run-tokens';
 export { readSecretFile, writeSecretFile } from './secret-file';
-export { generateSigningKey, generateSigningKeyFiles, loadPublicKeys, loadSigningKey, type PublicKeySet, type SigningKey } from './signing-keys';
+export {
+  generateSigningKey,
+  generateSigningKeyFiles,
+  loadPublicKeys,
+  loadSigningKey,
+  type PublicKeySet,
+  type SigningKey,
+} from './signing-keys';
 export { uuidV5 } from './uuid';
