@@ -8,6 +8,7 @@ import { type ModelScript, type ResponsesFunction, type ResponsesRequest, readSc
 import { escapeResponses, runEscape } from '../proof/escape/run-escape';
 import { escapeTable, holesIn } from '../proof/escape/table';
 import { countEvents } from './support/count-events';
+import { addedLines } from './support/diff';
 import { instruction, plantHostileRepository } from './support/hostile-repository';
 import { fingerprint, fluidbox, repositoryRoot, type SystemStack, startSystemStack } from './support/stack';
 import { typesOf } from './support/wire-run';
@@ -17,6 +18,7 @@ const demo = readScriptFile(path.join(repositoryRoot, 'libs/cli/demo/model.json'
 const canaries = { DATABASE_URL: 'postgres://canary', FUTURE_SECRET_X: 'canary2' };
 
 const policies = {
+  everything: 'name: everything\ndefaults: { tool_action: deny }\ntools:\n  - { match: [Bash], action: allow }\n',
   nonce: `
 name: nonce
 defaults: { tool_action: deny }
@@ -48,6 +50,14 @@ const exec = (cmd: string, more: object = {}) => ({ name: 'exec_command', input:
 const patch = (...hunks: string[]) => ({ name: 'apply_patch', input: ['*** Begin Patch', ...hunks, '*** End Patch'].join('\n') });
 const added = (file: string) => `*** Add File: ${file}\n+x`;
 const heredoc = (file: string) => exec(`apply_patch <<'EOF'\n${patch(added(file)).input}\nEOF`);
+
+/** The names that the README of the runner promises, and no others. */
+function documentedVariables(): string[] {
+  const readme = fs.readFileSync(path.join(repositoryRoot, 'images/codex-runner/README.md'), 'utf8');
+  const section = readme.split('## What a command finds in its environment')[1]?.split('\n## ')[0] ?? '';
+  const lists = section.split('\n').filter((line) => line.startsWith('- '));
+  return lists.flatMap((line) => /`([^`]+)`/.exec(line)?.[1]?.split(' ') ?? []).sort();
+}
 
 /** Reads what a command in the background has said, which needs the number that the program gave it. */
 const pollOnce: ResponsesFunction = ({ input }) => {
@@ -89,6 +99,11 @@ describe('the real Codex', () => {
           { tools: [{ name: 'apply_patch', input: 'garbage' }, exec('echo x', { tty: true })] },
           { text: 'all done' },
         ],
+      },
+      {
+        match: 'show the environment',
+        wire: 'responses',
+        steps: [{ tools: [exec('env > env.txt; cat /proc/1/environ > init.txt')] }, { text: 'done' }],
       },
       { match: 'say hello', wire: 'responses', steps: [{ tools: [exec('git status; git diff; ls')] }, { text: 'done' }] },
       ...demo.conversations,
@@ -209,6 +224,18 @@ describe('the real Codex', () => {
       expect(sent).toContain('start-up.sh');
     },
   );
+
+  it('[HARNESS-5] gives a command the documented variables and nothing of the services’ environment', async () => {
+    const { admin, home } = running();
+    const { session } = await admin.createSession({ agent: 'everything', task: 'show the environment' });
+    for await (const event of admin.watch(session.id)) if (event.type === 'run.result') break;
+    const files = addedLines((await admin.artifact(session.id, 'diff')).toString('utf8'));
+    const names = (files.get('env.txt') ?? []).filter((line) => line.includes('=')).map((line) => line.slice(0, line.indexOf('=')));
+    expect(names.sort()).toEqual(documentedVariables());
+    const seen = [...files.values()].flat().join('\n');
+    expect(seen).not.toMatch(/canary|test-provider-key|placeholder|eyJ[\w-]+\.eyJ/);
+    expect(seen).not.toContain(home);
+  });
 
   it('[HARNESS-5] lets no attempt out of the sandbox of a command', async () => {
     const { rows, events } = await runEscape(running(), attempts, canaries, 'codex');

@@ -60,6 +60,8 @@ function settings(modelPort: number, workspace: string): Record<string, string> 
     'skills.include_instructions': 'false',
     'skills.bundled.enabled': 'false',
     'tools.experimental_request_user_input.enabled': 'false',
+    // What is meant for the program alone.
+    'shell_environment_policy.exclude': '["RUST_LOG", "OPENAI_*"]',
     web_search: '"disabled"',
     check_for_update_on_startup: 'false',
     'analytics.enabled': 'false',
