@@ -25,6 +25,13 @@ describe('a line of the timeline', () => {
     expect(line).toBe('   7    1.5s  tool.decision            DENY Bash by policy curl is denied');
   });
 
+  it('names the account that several runs spend from', () => {
+    const spent = { budget: 'cost_micro_usd', spent: 90, limit: 100 };
+    const said = (data: object) => timelineLine(event('budget.warned', { ...spent, ...data }), startedAt, noColour);
+    expect(said({})).toContain('cost_micro_usd 90 of 100');
+    expect(said({ account: { scope: 'agent:fixer', period: '2026-11' } })).toContain('cost_micro_usd of agent:fixer (2026-11) 90 of 100');
+  });
+
   it('leaves bookkeeping out and shows an event it does not know as it is', () => {
     expect(timelineLine(event('lease.granted', { generation: 1 }), startedAt, noColour)).toBeNull();
     expect(timelineLine(event('something.newer', { x: 1 }), startedAt, noColour)).toContain('{"x":1}');

@@ -165,7 +165,7 @@ function world() {
   const loseAnswer = () => {
     loseNextAnswer = true;
   };
-  return { clock, ports, loseAnswer, store, stored, signingKey, create, runOf, freezes: () => freezes };
+  return { clock, ports, loseAnswer, store, accounts: memory.accounts, stored, signingKey, create, runOf, freezes: () => freezes };
 }
 const codeOf = async (refused: Promise<unknown>): Promise<string> => {
   const problem = await refused.then(
@@ -226,6 +226,32 @@ describe('the life of a run', () => {
     await run.collect();
     await run.drive();
     expect((await run.statuses()).at(-1)).toBe('budget_exceeded');
+  });
+
+  it('[COVERAGE-3] charges what a lost facade had reserved, to the accounts too, and says that an answer was lost', async () => {
+    const { clock, ports, accounts, runOf } = world();
+    const run = await runOf();
+    await run.start();
+    await run.facade('budget.reserved', {
+      reservation_id: '00000000-0000-7000-8000-0000000000aa',
+      tokens: 9,
+      cost_micro_usd: 70,
+      expires_at: '2026-01-01T00:30:00.000Z',
+      month: '2026-01',
+    });
+    for (const period of ['total', '2026-01'])
+      for (const scope of [`org:${org}`, `agent:${org}:fixer`]) accounts.of(scope, period).reserved = 70;
+    await reportResult(ports, { ...run.run, generation: 1, result: { outcome: 'completed', summary: 'done' } });
+    await run.collect();
+    clock.advance(31_000);
+    await run.drive();
+    expect((await run.events()).at(-1)?.data).toMatchObject({
+      outcome: 'completed',
+      coverage: 'unknown',
+      lost_answers: 1,
+      cost_micro_usd: 70,
+    });
+    expect(accounts.all().map(({ reserved, spent }) => [reserved, spent])).toEqual(Array.from({ length: 4 }, () => [0, 70]));
   });
 
   it.each([
