@@ -18,7 +18,7 @@ export interface Size {
   readonly blocked: number;
   readonly decided: number;
 }
-export const fullSize: Size = { pending: 100_000, blocked: 10_000, decided: 500 };
+const fullSize: Size = { pending: 100_000, blocked: 10_000, decided: 500 };
 
 interface Row {
   readonly what: string;

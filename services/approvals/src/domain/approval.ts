@@ -74,7 +74,7 @@ export function decideApproval(run: RunState, context: DecideContext): Settled {
 }
 
 /** So many approvals are settled in one group; a run that waits for more is asked about again. */
-export const settledAtOnceMax = 100;
+const settledAtOnceMax = 100;
 
 /** What time and the run bring about: events that settle pending approvals that nobody can decide any more, the first `settledAtOnceMax` of them. */
 export function settleOverdue(run: RunState, now: number): readonly EventDraft[] {
