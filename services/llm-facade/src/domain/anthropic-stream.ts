@@ -1,13 +1,16 @@
 import { breachOf, mergeUsage } from './anthropic-blocks';
+import { ascii, standsAt } from './bytes';
 import type { Answer, Breach, ModelCall } from './dialect';
 import { inputTokensOf } from './estimate';
 import { isObject, type Json, parseJson } from './json';
 import type { EventReader } from './sse-meter';
 import { noUsage, type Usage } from './usage';
 
-const textDelta = /^data: ?\{"type":"content_block_delta","index":\d+,"delta":\{"type":"(?:text|thinking|signature)_delta","/;
-/** Enough of a line to know a delta by. */
-const deltaHeadBytes = 96;
+/** As the provider writes a piece of text; one that is written otherwise is parsed. */
+const deltaHead = ascii('data: {"type":"content_block_delta","index":');
+const deltaKind = ascii(',"delta":{"type":"');
+const textKinds = ['text_delta","', 'thinking_delta","', 'signature_delta","'].map(ascii);
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 48 && byte <= 57;
 /** Bytes of a delta that are not text. */
 const deltaFrameBytes = 92;
 
@@ -36,7 +39,10 @@ export class AnthropicEvents implements EventReader {
   ) {}
 
   takesText(bytes: Buffer, from: number, to: number): boolean {
-    if (!textDelta.test(bytes.toString('latin1', from, Math.min(to, from + deltaHeadBytes)))) return false;
+    if (!standsAt(bytes, from, to, deltaHead)) return false;
+    let at = from + deltaHead.length;
+    while (at < to && isDigit(bytes[at])) at += 1;
+    if (!standsAt(bytes, at, to, deltaKind) || !textKinds.some((kind) => standsAt(bytes, at + deltaKind.length, to, kind))) return false;
     this.#seenOutputTokens += Math.max(1, inputTokensOf(to - from - deltaFrameBytes));
     return true;
   }

@@ -1,3 +1,4 @@
+import { ascii, standsAt } from './bytes';
 import type { Answer, Breach, ModelCall } from './dialect';
 import { inputTokensOf } from './estimate';
 import { isObject, type Json, textOf } from './json';
@@ -5,9 +6,9 @@ import { callOf, endOf, itemBreach, responsesUsage } from './responses-items';
 import type { EventReader } from './sse-meter';
 import { noUsage, type Usage } from './usage';
 
-const textDelta = /^data: ?\{"type":"response\.(?:output_text|reasoning_summary_text|reasoning_text|refusal)\.delta"/;
-/** Enough of a line to know a delta by. */
-const deltaHeadBytes = 64;
+/** As the provider writes a piece of text; one that is written otherwise is parsed. */
+const deltaHead = ascii('data: {"type":"response.');
+const textKinds = ['output_text', 'reasoning_summary_text', 'reasoning_text', 'refusal'].map((kind) => ascii(`${kind}.delta"`));
 const deltaMember = Buffer.from('"delta":"');
 const quote = 34;
 const backslash = 92;
@@ -33,7 +34,8 @@ export class ResponsesEvents implements EventReader {
   ) {}
 
   takesText(bytes: Buffer, from: number, to: number): boolean {
-    if (!textDelta.test(bytes.toString('latin1', from, Math.min(to, from + deltaHeadBytes)))) return false;
+    const at = from + deltaHead.length;
+    if (!standsAt(bytes, from, to, deltaHead) || !textKinds.some((kind) => standsAt(bytes, at, to, kind))) return false;
     this.#saw(deltaBytes(bytes, from, to));
     return true;
   }

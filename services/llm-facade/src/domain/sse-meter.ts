@@ -1,3 +1,4 @@
+import { ascii, standsAt } from './bytes';
 import type { Answer, Breach, MeterSign, StreamMeter } from './dialect';
 import { isObject, type Json, parseJson } from './json';
 import { LineScanner } from './lines';
@@ -12,7 +13,7 @@ export interface EventReader {
 }
 
 const lineBytesMax = 8 * 1024 * 1024;
-const dataPrefix = [...Buffer.from('data:')];
+const dataPrefix = ascii('data:');
 const space = 32;
 const newline = Buffer.from('\n');
 const unreadable: Breach = { kind: 'unreadable', toolCallId: '', tool: '' };
@@ -79,5 +80,4 @@ export class SseMeter implements StreamMeter {
   }
 }
 
-const isData = (bytes: Buffer, from: number, to: number): boolean =>
-  to - from > dataPrefix.length && dataPrefix.every((byte, i) => bytes[from + i] === byte);
+const isData = (bytes: Buffer, from: number, to: number): boolean => to - from > dataPrefix.length && standsAt(bytes, from, to, dataPrefix);
