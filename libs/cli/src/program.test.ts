@@ -28,6 +28,22 @@ describe('the command line', () => {
     await expect(parse(buildProgram(), ['list', '--status', 'nonsense'])).rejects.toThrow(/awaiting_approval/);
   });
 
+  it.each([
+    ['none', 'none'],
+    ['0', 0],
+    ['2.5', 2.5],
+  ])('takes a limit of %s dollars as it is meant', async (word, value) => {
+    const program = buildProgram();
+    const set = commandsBelow(program).find((command) => command.name() === 'set' && command.parent?.name() === 'budget');
+    let asked: unknown;
+    set?.action((options: { maxCostUsd: unknown }) => {
+      asked = options.maxCostUsd;
+    });
+    await parse(program, ['budget', 'set', '--scope', 'org', '--max-cost-usd', word]);
+    expect(asked).toBe(value);
+    await expect(parse(buildProgram(), ['budget', 'set', '--scope', 'org', '--max-cost-usd', '-1'])).rejects.toMatchObject({ exitCode: 1 });
+  });
+
   it('answers --version, and leaves the one of policy get alone', async () => {
     await expect(parse(buildProgram(), ['--version'])).rejects.toMatchObject({ code: 'commander.version', exitCode: 0 });
     const program = buildProgram();

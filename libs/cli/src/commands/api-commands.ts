@@ -197,8 +197,9 @@ function registerManagement(program: Command): void {
   registerOperations(program);
 }
 
-const dollarsOrNone = (text: string): number | null => {
-  if (text === 'none') return null;
+/** `none` stays a word: an option that is parsed to null comes out as an empty text. */
+const dollarsOrNone = (text: string): number | 'none' => {
+  if (text === 'none') return text;
   const value = text.trim() === '' ? Number.NaN : Number(text);
   if (!Number.isFinite(value) || value < 0) throw new InvalidArgumentError('must be a number of dollars from 0 on, or none');
   return value;
@@ -210,8 +211,8 @@ function registerBudgets(budget: Command): void {
     .requiredOption('--scope <scope>', '`org` or `agent:<name>`')
     .requiredOption('--max-cost-usd <usd>', 'the limit in dollars; `none` lifts it', dollarsOrNone)
     .addOption(new Option('--period <period>', 'in all, or in each calendar month (UTC)').choices(['total', 'month']).default('month'))
-    .action((options: Parameters<typeof setBudgetCommand>[1] & { json?: boolean }) =>
-      call(options.json, (api, output) => setBudgetCommand(api, options, output)),
+    .action(({ json, ...options }: Parameters<typeof setBudgetCommand>[1] & { json?: boolean }) =>
+      call(json, (api, output) => setBudgetCommand(api, options, output)),
     );
   withJson(budget.command('list'))
     .description('what was spent, is reserved and may be spent')

@@ -41,7 +41,7 @@ describe('limits that many runs share', () => {
     } as unknown as ApiClient;
     const json = output(true);
     await setBudgetCommand(api, { scope: 'org', period: 'month', maxCostUsd: 5 }, json);
-    await setBudgetCommand(api, { scope: 'agent:a', period: 'total', maxCostUsd: null }, json);
+    await setBudgetCommand(api, { scope: 'agent:a', period: 'total', maxCostUsd: 'none' }, json);
     expect(asked).toEqual([
       ['org', { period: 'month', max_cost_usd: 5 }],
       ['agent:a', { period: 'total', max_cost_usd: null }],

@@ -17,10 +17,13 @@ const shown = (budgets: readonly BudgetView[]): string =>
 
 export async function setBudgetCommand(
   api: ApiClient,
-  options: { scope: string; period: 'total' | 'month'; maxCostUsd: number | null },
+  options: { scope: string; period: 'total' | 'month'; maxCostUsd: number | 'none' },
   output: Output,
 ): Promise<number> {
-  const budget = await api.setBudget(options.scope, { period: options.period, max_cost_usd: options.maxCostUsd });
+  const budget = await api.setBudget(options.scope, {
+    period: options.period,
+    max_cost_usd: options.maxCostUsd === 'none' ? null : options.maxCostUsd,
+  });
   output.out(output.json ? JSON.stringify(budget) : shown([budget]));
   return exitCodes.ok;
 }
