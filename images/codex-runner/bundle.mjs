@@ -9,7 +9,7 @@ const platform = createRequire(launcher).resolve(`@openai/codex-linux-${process.
 const vendor = path.join(path.dirname(platform), 'vendor', `${{ x64: 'x86_64', arm64: 'aarch64' }[process.arch]}-unknown-linux-musl`);
 const program = path.join(vendor, 'bin/codex');
 
-/** @param {{ dist?: string, plugins?: import('esbuild').Plugin[] }} [more] */
+/** @param {Partial<Parameters<typeof bundleRunner>[0]>} [more] */
 export const bundle = (more = {}) =>
   bundleRunner({
     packageDir: import.meta.dirname,
