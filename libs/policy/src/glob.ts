@@ -105,8 +105,11 @@ function quickMatch(pattern: string): Glob['quick'] {
 
 /** Could `units` match a name that the text describes? In `name`, `*` and `?` stand for unknown text when `wild`. */
 function segmentMatches(units: readonly Unit[], name: string, wild: boolean): boolean {
-  const chars = [...name];
   const [first] = units;
+  // Most names of a path are not meant, and the first character tells.
+  if (!wild && first !== undefined && 'set' in first && !first.set(name === '' ? '' : String.fromCodePoint(name.codePointAt(0) ?? 0)))
+    return false;
+  const chars = [...name];
   // A shell's `*` and `?` do not enter names that begin with a dot.
   if (wild && /^[*?]/.test(name) && first !== undefined && 'set' in first && first.set('.') && !first.set('a')) return false;
   // reachable[i]: the units so far can consume the first i characters of the name.
