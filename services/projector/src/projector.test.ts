@@ -436,6 +436,16 @@ describe('projector on a real ledger', () => {
       await process.stop();
     });
 
+    it('[READ-1] is done once by several processes that were asked for it', async () => {
+      await live(newRun('shared'));
+      await readModels().caughtUp();
+      const [before, version] = [await rowsOf('costs'), await versionOf('costs')];
+      await askForRebuild(sql, 'costs');
+      await Promise.all([rebuild(ports(), 'costs', never), rebuild(ports(), 'costs', never), rebuild(ports(), 'costs', never)]);
+      expect(await versionOf('costs')).toBe(version + 1);
+      expect(await rowsOf('costs')).toEqual(before);
+    });
+
     it('keeps the live version and says why when the rows cannot be written; asked for again it ends well', async () => {
       const version = await versionOf('gate');
       await readModels().caughtUp();

@@ -25,7 +25,9 @@ export const runPicture = {
   initial: (): RunPicture => ({ run: initialRun(), agentRevision: 0, summarySeq: null }),
   evolve(picture: RunPicture, recorded: RecordedEvent): RunPicture {
     const event = timelineEvent(recorded);
-    const next = { ...picture, run: evolveRun(picture.run, recorded) };
+    const run = evolveRun(picture.run, recorded);
+    // The fold changes the state that it is given; most events change nothing else.
+    const next = run === picture.run ? picture : { ...picture, run };
     if (event?.type === 'session.created') return { ...next, agentRevision: event.data.agent_revision };
     if (event?.type === 'session.status_changed' && (terminalStatuses as readonly string[]).includes(event.data.to))
       return { ...next, summarySeq: event.seq };
