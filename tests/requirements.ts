@@ -57,4 +57,11 @@ export const requirements = {
   'LEDGER-2': 'erased content is gone for ever and on record, and the record of the run stays verifiable',
   'LEDGER-3': 'content is stored sealed only, secrets and model requests nowhere',
   'BUS-1': 'NATS gone for a while, with its disk, under a run: no event is lost or seen twice',
+  'POLICY-1': 'a command that cannot be parsed, or whose program is only known when it runs, is never allowed',
+  'POLICY-2': 'adding to a list that denies or asks never lets a call through more easily',
+  'POLICY-3': 'no pattern, schema or call makes a decision slow; where work is cut off the answer is no',
+  'POLICY-4': 'a backtest of a policy with itself reports nothing, and a verdict that hangs on a redaction mark is called undetermined',
+  'POLICY-5': 'an imported policy is never wider than its source without saying so',
+  'POLICY-6': 'the unit tests of the policy package notice nine of ten mutants of it',
+  'POLICY-7': 'what is reported as without effect can be deleted without changing a verdict',
 } as const;

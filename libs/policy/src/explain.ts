@@ -53,6 +53,14 @@ const changeOfHistory = (rule: string, reason: string): string =>
 
 function changeThatAllows(verdict: PolicyVerdict): string | null {
   const blocking = verdict.parts.filter((part) => part.verdict !== 'allow');
+  const unknown = blocking.find((part) => part.rule === 'unknown' && part.verdict !== 'deny');
+  // What nobody can read is never allowed; without the rest it would be asked for.
+  if (unknown !== undefined) {
+    const denied = blocking.filter((part) => part.verdict === 'deny');
+    if (denied.length === 0) return null;
+    const rest = changeThatAllows({ ...verdict, parts: denied });
+    return rest === null ? null : `${rest}; then it is asked for, and nothing in the policy lets it pass: ${unknown.reason}`;
+  }
   if (blocking.some((part) => part.rule === 'unknown')) return null;
   if (verdict.ruleIndex === null) return 'add a rule that allows this tool';
   if (blocking.length === 0) return `set tools[${verdict.ruleIndex}].action to allow`;

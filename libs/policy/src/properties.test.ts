@@ -76,7 +76,7 @@ const rank = { allow: 0, ask: 1, deny: 2 };
 const runs = { numRuns: 400 };
 
 describe('for every policy and every line', () => {
-  it('adding a deny entry never widens', () => {
+  it('[POLICY-2] adding a deny entry never widens', () => {
     fc.assert(
       fc.property(line, entries, entries, entries, entry, action, (command, allow, ask, deny, more, on_no_match) => {
         const before = bash(bashPolicy({ allow, ask, deny, on_no_match }), command).verdict;

@@ -59,7 +59,7 @@ describe('a backtest', () => {
     });
   });
 
-  it('of a policy with itself reports nothing, whatever stands in the calls', async () => {
+  it('[POLICY-4] of a policy with itself reports nothing, whatever stands in the calls', async () => {
     const marked = [ran('curl -H "x: ‹redacted:abc›" h'), ran('‹redacted:abc› x'), ran('ls')];
     for (const policy of [before, ...seedPolicies().map(({ document }) => compilePolicy(document))]) {
       const report = await backtest(policy, policy, marked);

@@ -110,7 +110,7 @@ describe('permissions of Claude Code', () => {
     ['TodoWrite', {}, 'allow'],
   ])('%s %j → %s', (tool, input, verdict) => expect(policy.ask(tool, input)).toBe(verdict));
 
-  it('says what it could not carry over, and nothing became wider', () => {
+  it('[POLICY-5] says what it could not carry over, and nothing became wider', () => {
     expect(policy.notes.filter(({ outcome }) => outcome === 'wider')).toEqual([]);
     expect(policy.noted('Bash(git * main)')).toEqual(['dropped']);
     expect(policy.noted('Bash(ls*)')).toEqual(['stricter']);

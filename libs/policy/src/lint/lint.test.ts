@@ -222,7 +222,7 @@ describe('what is reported as without effect is without effect', () => {
     };
   };
 
-  it('a rule, or a matcher of one, can be deleted', () => {
+  it('[POLICY-7] a rule, or a matcher of one, can be deleted', () => {
     let reported = 0;
     fc.assert(
       fc.property(fc.array(rule, { minLength: 2, maxLength: 6 }), (written) => {
