@@ -1,12 +1,17 @@
+import { appendIntegrity } from '../bench/append-integrity';
+import { growth } from '../bench/growth/growth';
 import { proveApprovals } from './approvals/prove-approvals';
 import { proveEscape } from './escape/prove-escape';
 import { proveFacade } from './facade/prove-facade';
+import { proveGoals } from './goals/prove-goals';
 import { proveRecovery } from './recovery/prove-recovery';
 
 const proofs: Readonly<Record<string, typeof proveEscape>> = {
   approvals: proveApprovals,
   escape: proveEscape,
   facade: proveFacade,
+  growth: proveGoals(growth),
+  ledger: proveGoals(appendIntegrity),
   recovery: proveRecovery,
 };
 

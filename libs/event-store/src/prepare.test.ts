@@ -49,6 +49,14 @@ describe('prepareEvent', () => {
     expect(event.ledger.body().content?.rest).toBe(keys.digest(JSON.parse(plain ?? '')));
   });
 
+  it('H-DB-01 · takes NUL in a text and in a key as it is, six visible characters too, and refuses what is no text', () => {
+    const text = 'a\u0000b \\u0000';
+    const event = prepareEvent({ ...message(text), content: { message: text, 'k\u0000': 'v' } }, context);
+    const plain = keys.open('rest', event.content.rest ?? Buffer.alloc(0), contentAad('default', name, 'rest', event.eventId));
+    expect(JSON.parse(plain?.toString('utf8') ?? '')).toEqual({ message: text, 'k\u0000': 'v' });
+    expect(() => prepareEvent(message('\ud800'), context)).toThrow(expect.objectContaining({ code: 'unprocessable' }));
+  });
+
   it('refuses content without keys, and takes an event without content', () => {
     expect(() => prepareEvent(message('x'), { ...context, keys: null })).toThrow('no keys to seal it');
     expect(prepared(run).content).toEqual({});
