@@ -211,6 +211,24 @@ describe('budgets on a real Postgres, with several facades', () => {
     ]);
   });
 
+  it('a limit that is set while the first requests of a month arrive is that of the month, however they meet', async () => {
+    const callers = await Promise.all(Array.from({ length: 6 }, (_, n) => startRun(`a${n}`)));
+    for (let month = 1; month <= 6; month += 1) {
+      clock.set(`2027-0${month}-01T00:00:00.000Z`);
+      await Promise.all([
+        ...callers.map((caller, n) => ask(n, caller, 10).then((reservation) => spend(n, caller, reservation, 10))),
+        limit('org', 'month', month),
+        ...callers.map((_, n) => limit(`agent:a${n}`, 'month', month)),
+      ]);
+    }
+    const months = (await listBudgets(facade(0), { org: 'default' as never })).filter(({ period }) => period.startsWith('2027-'));
+    expect(months.map(({ period, limit_micro_usd }) => [period, limit_micro_usd])).toEqual(
+      months.map(({ period }) => [period, Number(period.slice(-2)) * 1_000_000]),
+    );
+    expect(months).toHaveLength(7 * 6);
+    expect(await stored()).toEqual(await recomputed());
+  });
+
   it('real usage that is told after the end of its run corrects the accounts once, and nothing else', async () => {
     const caller = await startRun('a');
     const reservation = await ask(0, caller, 40_000);
