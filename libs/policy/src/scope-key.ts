@@ -1,7 +1,8 @@
 import { type GateProjection, isInWorkspace } from './projection';
 import type { PartVerdict } from './shell/judge';
 import { argumentsOf, grammarOf, programOf } from './shell/options';
-import { inlineCode, isSensitiveName } from './shell/programs';
+import { inlineCode } from './shell/programs/inline-code';
+import { isSensitiveName } from './shell/programs/sensitive-names';
 import type { ShellCommand } from './shell/tree';
 import { couldBeFlag } from './shell/word';
 

@@ -2,7 +2,8 @@ import { isHarmlessDevice, type PathUse } from './paths';
 import { type GateProjection, isInWorkspace } from './projection';
 import { hazardOf } from './shell/judge';
 import { argumentsOf, programOf } from './shell/options';
-import { isSensitiveName, readOnlyBranchFlags, readOnlyPrograms } from './shell/programs';
+import { readOnlyBranchFlags, readOnlyPrograms } from './shell/programs/read-only';
+import { isSensitiveName } from './shell/programs/sensitive-names';
 import type { ShellCommand } from './shell/tree';
 import { isLiteral } from './shell/word';
 

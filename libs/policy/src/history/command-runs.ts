@@ -1,7 +1,8 @@
 import { hazardOf } from '../shell/judge';
 import { programOf } from '../shell/options';
 import { allowsExactly, type Prefix, reaches } from '../shell/prefix';
-import { isSensitiveName, shellChangers } from '../shell/programs';
+import { shellChangers } from '../shell/programs/builtins';
+import { isSensitiveName } from '../shell/programs/sensitive-names';
 import type { ShellCommand, ShellTree } from '../shell/tree';
 
 /**

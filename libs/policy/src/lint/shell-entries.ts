@@ -1,6 +1,6 @@
 import type { PolicyDocument, PolicyRule } from '@fluidbox/contracts';
 import { compilePrefix, type Prefix, reaches } from '../shell/prefix';
-import { shells, subcommandWrappers, wrappers } from '../shell/programs';
+import { shells, subcommandWrappers, wrappers } from '../shell/programs/wrappers';
 import type { ShellCommand } from '../shell/tree';
 import type { Found } from './finding';
 

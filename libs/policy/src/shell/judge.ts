@@ -4,7 +4,8 @@ import type { LinearPattern } from '../pattern';
 import { strictest } from '../verdict';
 import { type Arguments, argumentsOf, hasFlag, programOf } from './options';
 import { allowsExactly, type Prefix, reaches, systemDirectories } from './prefix';
-import { hazards, isSensitiveName } from './programs';
+import { hazards } from './programs/hazards';
+import { isSensitiveName } from './programs/sensitive-names';
 import type { ShellCommand, ShellTree } from './tree';
 import { couldBeFlag, hasRedactionMark, isLiteral } from './word';
 

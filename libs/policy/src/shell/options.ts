@@ -1,5 +1,6 @@
-import type { Grammar, Wrapper } from './programs';
-import { grammars, impliedFlags } from './programs';
+import type { Grammar } from './programs/grammars';
+import { grammars, impliedFlags } from './programs/grammars';
+import type { Wrapper } from './programs/wrappers';
 import { couldBeFlag, isLiteral, type Word } from './word';
 
 /** The program by its name alone: `/usr/bin/rm` is `rm`. */

@@ -1,6 +1,6 @@
 import { isHarmlessDevice, normalizePath, type PathUse, pathCharsMax } from '../paths';
 import { argumentsOf } from './options';
-import { noPaths, pathOperands, pathOptions } from './programs';
+import { noPaths, pathOperands, pathOptions } from './programs/path-tables';
 import { isLiteral, type Word } from './word';
 
 type Bases = readonly string[] | null;

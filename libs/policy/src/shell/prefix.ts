@@ -1,7 +1,7 @@
 import { parse } from 'unbash';
 import { normalizePath } from '../paths';
 import { type Arguments, argumentsOf, canonicalFlags, grammarOf, hasFlag, isOption, programOf } from './options';
-import { subcommandAliases } from './programs';
+import { subcommandAliases } from './programs/grammars';
 import type { ShellCommand } from './tree';
 import { isLiteral, type Word, wordOf } from './word';
 

@@ -12,47 +12,27 @@ import {
   type SyntaxNode,
   type TestCommand,
 } from 'unbash';
-import { isHarmlessDevice, normalizePath, type PathUse } from '../paths';
+import { type After, afterMoving, anyway, type Bases, basesFrom, both, directoryMovers, union } from './directories';
 import { parseWithinCaps } from './faults';
-import { programOf, unwrap } from './options';
-import { pathsOf, resolvePath } from './path-arguments';
-import { findRuns, isSensitiveName, nameTakers, shells, shellValueOptions, subcommandWrappers, type Wrapper, wrappers } from './programs';
+import { innerOf } from './inner-commands';
+import { nameTrap } from './name-trap';
+import { programOf } from './options';
+import { pathsOf } from './path-arguments';
+import { isSensitiveName } from './programs/sensitive-names';
+import { wrappers } from './programs/wrappers';
+import { type Input, inputOf, noRedirects, pick, type Redirects, redirectsOf } from './redirects';
 import type { Role, ShellCommand } from './tree';
-import { isLiteral, type Word, wordOf } from './word';
+import { isLiteral, showWord, type Word, wordOf } from './word';
 
-/** Directories a command may run in; null when only the running shell knows. */
-type Bases = readonly string[] | null;
-/** Where the shell may stand after a command, by its exit status: `cd x && y` runs y in x, `cd x || y` does not. */
-interface After {
-  readonly ok: Bases;
-  readonly fail: Bases;
-}
 interface Place {
   readonly role: Role;
   readonly within: number | null;
 }
 
-const basesMax = 8;
 const nestingMax = 16;
 const commandsMax = 1024;
-const readingsMax = 24;
 /** Words over all commands: each wrapper repeats the words behind it, so the sum is what the work grows with. */
 const wordsMax = 16_384;
-const union = (a: Bases, b: Bases): Bases => {
-  if (a === null || b === null) return null;
-  const all = [...new Set([...a, ...b])];
-  return all.length > basesMax ? null : all;
-};
-const both = (bases: Bases): After => ({ ok: bases, fail: bases });
-const anyway = (after: After): Bases => union(after.ok, after.fail);
-
-const directoryMovers: ReadonlySet<string> = new Set(['cd', 'pushd', 'popd']);
-const dynamicWord: Word = { text: '…', value: null, lead: '', splits: true };
-
-interface Input {
-  /** Text that the command reads as its standard input, when it is written in the line. */
-  readonly text: string | null;
-}
 
 /** Walks the parser's tree once and writes down every simple command, through wrappers and nested shells. */
 export class TreeBuilder {
@@ -327,11 +307,6 @@ export class TreeBuilder {
   }
 }
 
-const showWord = (word: Word): string =>
-  isLiteral(word) && /[\s'"\\$`;&|<>(){}]/.test(word.value)
-    ? `'${word.value.slice(0, 120).replaceAll('\n', ' ')}'`
-    : ((word.value ?? word.text).split('\n', 1)[0]?.slice(0, 160) ?? '');
-
 const argumentWord = (argument: CommandArgument): Word => {
   if (argument.type === 'Word') return wordOf(argument);
   if (argument.value.type !== 'Word') return { text: argument.text, value: null, lead: `${argument.name}=` };
@@ -340,244 +315,3 @@ const argumentWord = (argument: CommandArgument): Word => {
     ? { text: argument.text, value: `${argument.name}=${value.value}` }
     : { text: argument.text, value: null, lead: `${argument.name}=` };
 };
-
-interface Redirects {
-  readonly text: string;
-  readonly paths: readonly PathUse[];
-  readonly writes: readonly PathUse[];
-  readonly egress: readonly string[];
-}
-const noRedirects: Redirects = { text: '', paths: [], writes: [], egress: [] };
-const pick = ({ paths, writes, egress }: Redirects): Omit<Redirects, 'text'> => ({ paths, writes, egress });
-
-function redirectsOf(redirects: readonly Redirection[], bases: Bases): Redirects {
-  const shown: string[] = [];
-  const paths: PathUse[] = [];
-  const writes: PathUse[] = [];
-  const egress: string[] = [];
-  for (const redirect of redirects) {
-    if (redirect.type !== 'Redirect' || redirect.target === undefined) continue;
-    const target = wordOf(redirect.target);
-    // `2>&1` and `>&-` copy or close a descriptor; `>& file` writes one.
-    if ((redirect.operator === '>&' || redirect.operator === '<&') && isLiteral(target) && /^(\d+-?|-)$/.test(target.value)) continue;
-    shown.push(`${redirect.operator} ${showWord(target)}`);
-    if (target.value !== null && /^\/dev\/(tcp|udp)\//.test(normalizePath(target.value))) {
-      egress.push(target.value);
-      continue;
-    }
-    const access = redirect.operator === '<' || redirect.operator === '<&' ? 'read' : 'write';
-    for (const use of resolvePath(target, access, bases)) {
-      if (use.certainty === 'exact' && (isHarmlessDevice(use.path) || use.path.startsWith('/dev/fd/'))) continue;
-      paths.push(use);
-      if (access === 'write') writes.push(use);
-    }
-  }
-  return { text: shown.join(' '), paths, writes, egress };
-}
-
-function inputOf(redirects: readonly Redirection[], piped: boolean): Input | null {
-  const last = redirects.findLast(
-    (redirect) => redirect.type !== 'Redirect' || redirect.operator === '<' || redirect.operator === '<>' || redirect.operator === '<&',
-  );
-  if (last === undefined) return piped ? { text: null } : null;
-  if (last.type === 'HereDoc') {
-    const isPlain = (last.body.parts ?? []).every((part) => part.type === 'Literal');
-    return { text: isPlain ? last.body.text : null };
-  }
-  if (last.type === 'HereString' && last.target !== undefined) {
-    const word = wordOf(last.target);
-    return { text: isLiteral(word) ? word.value : null };
-  }
-  return { text: null };
-}
-
-/** What a command would run itself. */
-interface Inner {
-  readonly commands: readonly { readonly words: readonly Word[]; readonly assignments: readonly string[]; readonly candidate: boolean }[];
-  readonly scripts: readonly (Word | string)[];
-  readonly directory: Word | null;
-  readonly transparent: boolean;
-  readonly unknown: string | null;
-}
-const nothing: Inner = { commands: [], scripts: [], directory: null, transparent: false, unknown: null };
-
-function innerOf(words: readonly Word[], program: string, input: Input | null): Inner {
-  if (shells.has(program)) return innerOfShell(words, input);
-  if (program === 'eval') {
-    const rest = words.slice(1);
-    return { ...nothing, scripts: rest.every(isLiteral) ? [rest.map((word) => word.value).join(' ')] : [dynamicWord] };
-  }
-  if (program === 'trap') {
-    const action = words.slice(1).find((word) => !isLiteral(word) || !/^-[lp]+$|^--$/.test(word.value));
-    return action === undefined || action.value === '-' || action.value === '' ? nothing : { ...nothing, scripts: [action] };
-  }
-  // `command -v x` says where x is and runs nothing.
-  if (
-    program === 'command' &&
-    words
-      .slice(1)
-      .some(
-        (word, i) =>
-          isLiteral(word) &&
-          /^-[pvV]*[vV]/.test(word.value) &&
-          words.slice(1, i + 1).every((before) => isLiteral(before) && before.value.startsWith('-')),
-      )
-  )
-    return nothing;
-  if (program === 'find') return innerOfFind(words);
-  const found = wrapperOf(words, program);
-  return found === null ? nothing : innerOfWrapper(words, found.wrapper, found.from);
-}
-
-function wrapperOf(words: readonly Word[], program: string): { wrapper: Wrapper; from: number } | null {
-  const direct = Object.hasOwn(wrappers, program) ? wrappers[program] : undefined;
-  if (direct !== undefined) return { wrapper: direct, from: 1 };
-  for (const depth of [2, 3]) {
-    const rest = words.slice(1, depth);
-    if (rest.length !== depth - 1 || !rest.every(isLiteral)) continue;
-    const key = [program, ...rest.map((word) => word.value)].join(' ');
-    const wrapper = Object.hasOwn(subcommandWrappers, key) ? subcommandWrappers[key] : undefined;
-    if (wrapper !== undefined) return { wrapper, from: depth };
-  }
-  return null;
-}
-
-function innerOfWrapper(words: readonly Word[], wrapper: Wrapper, from: number): Inner {
-  const opened = unwrap(words, wrapper, from);
-  const assignments = opened.assignments.map((word) => (word.value ?? word.lead ?? '').split('=', 1)[0] ?? '');
-  const markers = wrapper.appends === true ? markersOf(words.slice(from, opened.start)) : [];
-  const rest = words.slice(opened.start).map((word) => withoutMarkers(word, markers));
-  const more = wrapper.appends === true ? [dynamicWord] : [];
-  const scripts: (Word | string)[] = [...opened.scripts];
-  if (wrapper.joins === true && rest.length > 0)
-    scripts.push(rest.every(isLiteral) && wrapper.appends !== true ? rest.map((word) => word.value).join(' ') : dynamicWord);
-  const commands = rest.length === 0 ? [] : [{ words: [...rest, ...more], assignments, candidate: wrapper.joins === true }];
-  if (opened.certain) return { ...nothing, commands, scripts, directory: opened.directory, transparent: wrapper.transparent === true };
-  // An unknown option: the command may start at any later word. Rules that refuse look at each reading.
-  const count = Math.min(readingsMax, words.length - from);
-  const readings = Array.from({ length: count }, (_, i) => ({ words: [...words.slice(from + i), ...more], assignments, candidate: true }));
-  return {
-    ...nothing,
-    commands: readings,
-    scripts,
-    directory: opened.directory,
-    unknown: 'an option of this wrapper is not known, so what it runs is not certain',
-  };
-}
-
-/** `xargs -I X` puts input in place of X wherever it stands, so a word that carries X may be any text. */
-function markersOf(options: readonly Word[]): readonly string[] {
-  const markers = ['{}'];
-  options.forEach((option, i) => {
-    if (!isLiteral(option)) return;
-    const [, attached] = /^(?:-[0-9A-Za-z]*[Ii]|--replace=?|-I=?)(.*)$/s.exec(option.value) ?? [];
-    if (attached === undefined) return;
-    const next = options[i + 1];
-    if (attached !== '') markers.push(attached);
-    else if (isLiteral(next) && next.value !== '') markers.push(next.value);
-  });
-  return markers;
-}
-
-const withoutMarkers = (word: Word, markers: readonly string[]): Word =>
-  isLiteral(word) && markers.some((marker) => word.value.includes(marker))
-    ? { text: word.text, value: null, lead: '', splits: true }
-    : word;
-
-function innerOfShell(words: readonly Word[], input: Input | null): Inner {
-  for (let at = 1; at < words.length; at++) {
-    const word = words[at];
-    if (word === undefined) break;
-    if (!isLiteral(word)) return { ...nothing, unknown: 'what this shell runs is only known when it runs' };
-    const text = word.value;
-    // `-o` and `-O` take the next word, also at the end of a cluster: `bash -euo pipefail -c TEXT`.
-    const values = shellValueOptions.includes(text) ? 1 : /^[-+][A-Za-z]+$/.test(text) ? (text.match(/[oO]/g)?.length ?? 0) : 0;
-    if (/^-[A-Za-z]*c[A-Za-z]*$/.test(text)) {
-      // Options may stand between -c and its text.
-      let script = at + 1 + values;
-      for (let next = words[script]; isLiteral(next) && /^[-+]./.test(next.value); next = words[script])
-        script += shellValueOptions.includes(next.value) ? 2 : 1;
-      const body = words[script];
-      return body === undefined ? { ...nothing, unknown: 'this shell is given no text to run' } : { ...nothing, scripts: [body] };
-    }
-    if (values > 0) {
-      at += values;
-      continue;
-    }
-    if (/^-[A-Za-z]*s[A-Za-z]*$/.test(text)) return innerOfInput(input);
-    if (/^[-+]./.test(text)) continue;
-    return nothing;
-  }
-  return innerOfInput(input);
-}
-
-function innerOfInput(input: Input | null): Inner {
-  if (input === null) return { ...nothing, unknown: 'an interactive shell runs whatever it is given' };
-  return input.text === null
-    ? { ...nothing, unknown: 'this shell runs what it reads, which is only known when it runs' }
-    : { ...nothing, scripts: [input.text] };
-}
-
-function innerOfFind(words: readonly Word[]): Inner {
-  const commands: { words: Word[]; assignments: string[]; candidate: boolean }[] = [];
-  for (let at = 1; at < words.length; at++) {
-    const word = words[at];
-    if (!isLiteral(word) || !findRuns.has(word.value)) continue;
-    const end = words.findIndex((next, i) => i > at && isLiteral(next) && (next.value === ';' || next.value === '+'));
-    const inner = words
-      .slice(at + 1, end === -1 ? words.length : end)
-      .map((next) => (next.value?.includes('{}') === true ? { text: next.text, value: null, lead: next.value === '{}' ? '/' : '' } : next));
-    if (inner.length > 0) commands.push({ words: inner, assignments: [], candidate: false });
-  }
-  return { ...nothing, commands };
-}
-
-/** `printf -v 'a[$(cmd)]'`: a name that carries a subscript runs what stands in it. */
-function nameTrap(program: string, words: readonly Word[]): { unknown?: string } {
-  if (!nameTakers.has(program)) return {};
-  const isTrap = words.slice(1).some((word) => word.value !== null && /\[[^\]]*[$`]/.test(word.value));
-  const isAssigner = program !== 'printf' && program !== 'test' && program !== '[';
-  if (
-    (program === 'mapfile' || program === 'readarray') &&
-    words.slice(1).some((word) => word.value === null || /^-[a-zA-Z]*C/.test(word.value))
-  )
-    return { unknown: 'it runs a command for each line that it reads' };
-  if (isTrap) return { unknown: 'a name with a computed subscript runs what stands in it' };
-  const named =
-    program === 'printf'
-      ? words.slice(1).flatMap((word, i, rest) => (rest[i - 1]?.value === '-v' ? [word] : []))
-      : isAssigner
-        ? words.slice(1)
-        : [];
-  for (const word of named) {
-    if (word.value === null && word.lead === '') return { unknown: 'the name of a variable is only known when it runs' };
-    const name = (word.value ?? word.lead ?? '').split('=', 1)[0] ?? '';
-    if (isSensitiveName(name)) return { unknown: `sets $${name}, which changes what runs` };
-  }
-  return {};
-}
-
-function basesFrom(directory: Word, bases: Bases): Bases {
-  const uses = resolvePath(directory, 'read', bases);
-  return uses.every((use) => use.certainty === 'exact') ? uses.map((use) => use.path) : null;
-}
-
-function afterMoving(command: ShellCommand | undefined, bases: Bases): After {
-  if (command === undefined) return both(bases);
-  if (command.unknown !== undefined) return both(null);
-  const program = programOf(command.words);
-  if (program === 'popd') return both(null);
-  if (program === 'eval') return both(null);
-  if (program === 'source' || program === '.') return both(null);
-  if (program !== 'cd' && program !== 'pushd') return both(bases);
-  const target = command.words.slice(1).find((word) => !isLiteral(word) || !/^-[LPe@]+$|^--$/.test(word.value));
-  if (target === undefined || !isLiteral(target) || target.value === '-' || target.value.startsWith('~') || /^[+-]\d+$/.test(target.value))
-    return { ok: null, fail: bases };
-  return {
-    ok:
-      bases === null && !target.value.startsWith('/')
-        ? null
-        : [...new Set((bases ?? ['/']).map((base) => normalizePath(target.value, base)))],
-    fail: bases,
-  };
-}

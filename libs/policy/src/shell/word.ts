@@ -66,3 +66,9 @@ export const couldBeFlag = (word: Word): boolean => {
   if (word.value !== null) return word.glob === true && /^[*?[-]/.test(word.value);
   return word.splits === true || word.lead === undefined || word.lead === '' || word.lead.startsWith('-');
 };
+
+/** For people: one line, quoted where it has to be. */
+export const showWord = (word: Word): string =>
+  isLiteral(word) && /[\s'"\\$`;&|<>(){}]/.test(word.value)
+    ? `'${word.value.slice(0, 120).replaceAll('\n', ' ')}'`
+    : ((word.value ?? word.text).split('\n', 1)[0]?.slice(0, 160) ?? '');

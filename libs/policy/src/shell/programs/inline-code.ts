@@ -1,0 +1,15 @@
+/** Code given inline, which no shell rule can look into. */
+export const inlineCode: Readonly<Record<string, readonly string[]>> = {
+  python: ['-c'],
+  python3: ['-c'],
+  python2: ['-c'],
+  node: ['-e', '--eval', '-p', '--print'],
+  deno: ['eval'],
+  bun: ['-e', '--eval'],
+  perl: ['-e', '-E'],
+  ruby: ['-e'],
+  php: ['-r'],
+  lua: ['-e'],
+  Rscript: ['-e'],
+  osascript: ['-e'],
+};
