@@ -51,9 +51,15 @@ describe('prepareEvent', () => {
 
   it('H-DB-01 · takes NUL in a text and in a key as it is, six visible characters too, and refuses what is no text', () => {
     const text = 'a\u0000b \\u0000';
-    const event = prepareEvent({ ...message(text), content: { message: text, 'k\u0000': 'v' } }, context);
+    const draft: EventDraft = {
+      type: 'tool.requested',
+      data: { tool_call_id: 'toolu_01', tool: 'Bash', input_digest: `sha256:${'e'.repeat(64)}`, generation: 1 },
+      content: { input: { 'k\u0000': text }, summary: text },
+      actor: 'service:gate',
+    };
+    const event = prepareEvent(draft, context);
     const plain = keys.open('rest', event.content.rest ?? Buffer.alloc(0), contentAad('default', name, 'rest', event.eventId));
-    expect(JSON.parse(plain?.toString('utf8') ?? '')).toEqual({ message: text, 'k\u0000': 'v' });
+    expect(JSON.parse(plain?.toString('utf8') ?? '')).toEqual({ input: { 'k\u0000': text }, summary: text });
     expect(() => prepareEvent(message('\ud800'), context)).toThrow(expect.objectContaining({ code: 'unprocessable' }));
   });
 
