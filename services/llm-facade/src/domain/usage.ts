@@ -21,7 +21,7 @@ export const noUsage: Usage = {
   reasoningTokens: 0,
 };
 
-export const inputOf = (usage: Usage): number => usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+const inputOf = (usage: Usage): number => usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
 export const totalTokens = (usage: Usage): number => inputOf(usage) + usage.outputTokens;
 
 const perMillion = 1_000_000n;
