@@ -2,6 +2,18 @@ import { z } from 'zod';
 import { BudgetScope, BudgetView, SetBudgetBody } from './budgets';
 import type { ServiceName } from './deployment';
 import { ApprovalId, Digest, OrgId, RunId, Timestamp, ToolCallId } from './ids';
+import {
+  BacktestBody,
+  BacktestView,
+  CheckPolicyBody,
+  ClonePolicyBody,
+  DecideProposalBody,
+  PolicyCheck,
+  PolicyProposalView,
+  PublishedPolicy,
+  RevertPolicyBody,
+  TokenMakers,
+} from './policy-api';
 import { HistoryCondition, historyConditionsMax } from './policy-history';
 import {
   AgentView,
@@ -147,11 +159,28 @@ export const ReviseAgent = command(
 );
 export const GetAgent = command('run-specs', 'get_agent', z.strictObject({ org: OrgId, name: z.string() }), AgentView);
 export const ListAgents = command('run-specs', 'list_agents', z.strictObject({ org: OrgId }), z.array(AgentView));
+/** gateway → run-specs. `made_by` belongs to the caller's token; left out it is not known, and such a caller never needs or is a second person. */
+const publisher = { principal: Principal, made_by: TokenMakers.optional(), name: z.string() };
+/** How long a command that reads recorded calls may take; the service itself stops reading earlier. */
+export const recordedCallsTimeoutMs = 30_000;
 export const ImportPolicy = command(
   'run-specs',
   'import_policy',
-  z.strictObject({ principal: Principal, name: z.string(), body: ImportPolicyBody }),
-  PolicyView,
+  z.strictObject({ ...publisher, body: ImportPolicyBody }),
+  PublishedPolicy,
+);
+export const RevertPolicy = command(
+  'run-specs',
+  'revert_policy',
+  z.strictObject({ ...publisher, body: RevertPolicyBody }),
+  PublishedPolicy,
+);
+export const ClonePolicy = command('run-specs', 'clone_policy', z.strictObject({ ...publisher, body: ClonePolicyBody }), PublishedPolicy);
+export const DeletePolicy = command(
+  'run-specs',
+  'delete_policy',
+  z.strictObject({ principal: Principal, name: z.string() }),
+  z.strictObject({ name: z.string(), last_version: z.number().int() }),
 );
 export const GetPolicy = command(
   'run-specs',
@@ -164,6 +193,40 @@ export const ListPolicies = command(
   'list_policies',
   z.strictObject({ org: OrgId }),
   z.array(PolicyView.omit({ source: true })),
+);
+/** Newest first, also of a policy that was deleted. */
+export const ListPolicyVersions = command(
+  'run-specs',
+  'list_policy_versions',
+  z.strictObject({ org: OrgId, name: z.string() }),
+  z.array(PolicyView.omit({ source: true })),
+);
+export const CheckPolicy = command('run-specs', 'check_policy', z.strictObject({ body: CheckPolicyBody }), PolicyCheck);
+/** Opens the projections of recorded calls; reads only. */
+export const BacktestPolicy = command(
+  'run-specs',
+  'backtest_policy',
+  z.strictObject({ org: OrgId, name: z.string(), body: BacktestBody }),
+  BacktestView,
+);
+/** Of one policy or of all; open ones only, unless `closed`. */
+export const ListPolicyProposals = command(
+  'run-specs',
+  'list_policy_proposals',
+  z.strictObject({ org: OrgId, name: z.string().nullable(), closed: z.boolean() }),
+  z.array(PolicyProposalView.omit({ source: true })),
+);
+export const GetPolicyProposal = command(
+  'run-specs',
+  'get_policy_proposal',
+  z.strictObject({ org: OrgId, name: z.string(), proposal_id: z.uuid() }),
+  PolicyProposalView,
+);
+export const DecidePolicyProposal = command(
+  'run-specs',
+  'decide_policy_proposal',
+  z.strictObject({ ...publisher, proposal_id: z.uuid(), body: DecideProposalBody }),
+  PolicyProposalView,
 );
 
 /** gateway → approvals. A loser gets `approval_settled` with the settled decision; after `expires_at` it is `approval_expired`. */
@@ -224,8 +287,17 @@ export const commands = {
   GetAgent,
   ListAgents,
   ImportPolicy,
+  RevertPolicy,
+  ClonePolicy,
+  DeletePolicy,
   GetPolicy,
   ListPolicies,
+  ListPolicyVersions,
+  CheckPolicy,
+  BacktestPolicy,
+  ListPolicyProposals,
+  GetPolicyProposal,
+  DecidePolicyProposal,
   DecideApproval,
   SetBudget,
   ListBudgets,

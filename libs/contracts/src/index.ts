@@ -6,6 +6,7 @@ export * from './deployment';
 export * from './harnesses';
 export * from './ids';
 export * from './parse';
+export * from './policy-api';
 export * from './policy-document';
 export * from './policy-history';
 export * from './prices';

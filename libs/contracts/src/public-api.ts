@@ -22,6 +22,8 @@ export const TokenView = z.strictObject({
   created_at: Timestamp,
   expires_at: Timestamp,
   last_used_at: Timestamp.nullable(),
+  /** Whose token made it; null where that was not recorded yet. */
+  made_by: z.string().nullable().optional(),
 });
 export type TokenView = z.infer<typeof TokenView>;
 
@@ -83,6 +85,8 @@ export const PolicyView = z.strictObject({
   by: z.string(),
   created_at: Timestamp,
   appended: z.boolean().optional(),
+  /** Who published it where a second person was needed. */
+  approved_by: z.string().optional(),
 });
 export type PolicyView = z.infer<typeof PolicyView>;
 

@@ -240,6 +240,9 @@ const changes: { readonly [T in EventType]: Change<T> } = {
   'agent.revised': nothing,
   'policy.created': nothing,
   'policy.published': nothing,
+  'policy.proposed': nothing,
+  'policy.proposal_closed': nothing,
+  'policy.deleted': nothing,
 };
 
 function closeModelCall(
