@@ -140,7 +140,7 @@ describe('a document', () => {
       `name: x\ntools: [${'{ match: [a], action: allow, history: { count: { max: 1 }, rate: { max: 1, per_secs: 1 } } },'.repeat(65)}]`,
       'tools',
     ],
-    ['a second person', 'name: x\npublish: { second_person: always }', 'publish.second_person'],
+    ['a third person', 'name: x\npublish: { second_person: sometimes }', 'publish.second_person'],
     ['a guard that would stop everything', 'name: x\nguards: { idle_model_calls: 0 }', 'guards.idle_model_calls'],
     ['NUL', 'name: x\ntools: [{ match: ["a\\0"], action: allow }]', 'tools[0].match[0]'],
     ['a long string', `name: x\ntools: [{ match: [${'a'.repeat(1025)}], action: allow }]`, 'tools[0].match[0]'],

@@ -112,8 +112,6 @@ interface Meaning {
 
 /** What a schema cannot see: entries that do not compile, and keys that this engine does not evaluate, which must not look as if it did. */
 function* meaningProblems(document: PolicyDocument): Generator<Meaning> {
-  if (document.publish.second_person !== 'never')
-    yield { path: ['publish', 'second_person'], message: 'only "never" is available: publishing with a second person does not exist yet' };
   const conditions = document.tools.reduce((sum, rule) => sum + Object.keys(rule.history ?? {}).length, 0);
   if (conditions > historyConditionsMax)
     yield { path: ['tools'], message: `has ${conditions} history conditions, the limit is ${historyConditionsMax}` };

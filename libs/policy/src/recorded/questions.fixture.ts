@@ -357,7 +357,7 @@ const broken = [
   'name: x\ntools: [{ match: [a], action: maybe }]',
   'name: x\nbudgets: { max_tokens: -1, max_cost_usd: x }',
   'name: x\nguards: { idle_model_calls: 3 }',
-  'name: x\npublish: { second_person: always }',
+  'name: x\npublish: { second_person: sometimes }',
   'name: x\ntools: [{ match: [a], action: deny, on_autonomous: allow }]',
   'name: x\ntools: [{ match: [a], action: ask, paths: { allow: ["a", "/a/../b", "/./a", "!/a", "/{a", "/{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"], deny: ["**/x", "x"] } }]',
   'name: x\ntools: [{ match: [a], action: ask, paths: {} }]',
