@@ -64,4 +64,8 @@ export const requirements = {
   'POLICY-5': 'an imported policy is never wider than its source without saying so',
   'POLICY-6': 'the unit tests of the policy package notice nine of ten mutants of it',
   'POLICY-7': 'what is reported as without effect can be deleted without changing a verdict',
+  'MODEL-1': 'whatever a provider or a runner does in the middle of an answer, it is booked once and no reservation stays open',
+  'MODEL-2': 'the key of a provider reaches no runner, event or log, whatever the upstream echoes',
+  'MODEL-3': 'the SDKs of both providers work unchanged with a run token for a key, and a spent budget stops their retries',
+  'MODEL-4': 'the bytes of a model stream pass unchanged, and are metered the same however they are cut',
 } as const;

@@ -10,7 +10,7 @@ const sample = wires.flatMap((wire, w) =>
 
 describe('a faulty provider', () => {
   it.each(sample.map((row) => [row.wire.name, row.fault.name, row.form, row] as const))(
-    '%s: %s (%s)',
+    '[MODEL-1] [MODEL-2] %s: %s (%s)',
     async (_wire, _fault, _form, row) => {
       const { wrong } = await runFault(row.wire, row.fault, row.form === 'stream');
       expect(wrong).toEqual([]);

@@ -46,7 +46,7 @@ afterEach(async () => {
 });
 
 describe('a model request', () => {
-  it('passes through byte by byte, metered, with the credential of the deployment and not of the run', async () => {
+  it('[MODEL-4] passes through byte by byte, metered, with the credential of the deployment and not of the run', async () => {
     await start();
     const answer = [opening(), words('北京'), ...call('toolu_1'), ...ending(400)];
     provider.answers(streams(answer));

@@ -54,7 +54,7 @@ describe('the Anthropic SDK, with a run token for a key', () => {
     tools: [{ name: 'Bash', input_schema: { type: 'object' } }],
   };
 
-  it('streams text and tools, and counts what they cost', async () => {
+  it('[MODEL-3] streams text and tools, and counts what they cost', async () => {
     const anthropic = await client();
     const block = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } };
     provider.answers(
@@ -117,7 +117,7 @@ describe('the Anthropic SDK, with a run token for a key', () => {
     await expect(stranger.messages.create(ask)).rejects.toThrow(Anthropic.AuthenticationError);
   });
 
-  it('tries an overloaded provider again, and a spent budget never', async () => {
+  it('[MODEL-3] tries an overloaded provider again, and a spent budget never', async () => {
     const anthropic = await client({ spec: specOf({ budgets: { max_tokens: 60 } }) }, 3);
     refuses(500, { 'retry-after-ms': '1' });
     await expect(anthropic.messages.create(ask)).rejects.toThrow(Anthropic.InternalServerError);
@@ -194,7 +194,7 @@ describe('the OpenAI SDK, with a run token for a key', () => {
   const answersStream = (): void =>
     provider.answers((_request, _body, out) => void out.writeHead(200, { 'content-type': 'text/event-stream' }).end(sse(events)));
 
-  it('streams text and tools, and counts what they cost', async () => {
+  it('[MODEL-3] streams text and tools, and counts what they cost', async () => {
     const openai = await client();
     answersStream();
     const stream = openai.responses.stream(ask);
@@ -238,7 +238,7 @@ describe('the OpenAI SDK, with a run token for a key', () => {
     await expect(openai.models.list()).rejects.toThrow(OpenAI.NotFoundError);
   });
 
-  it('tries an overloaded provider again, and a spent budget never', async () => {
+  it('[MODEL-3] tries an overloaded provider again, and a spent budget never', async () => {
     const openai = await client({ budgets: { max_tokens: 10 } }, 3);
     refuses(500, { 'retry-after-ms': '1' });
     await expect(openai.responses.create(ask)).rejects.toThrow(OpenAI.InternalServerError);

@@ -1,7 +1,7 @@
 /** What the provider of the benches answers: shapes of the Anthropic wire, sizes of an ordinary turn. */
 const event = (data: Record<string, unknown>): string => `event: ${String(data.type)}\ndata: ${JSON.stringify(data)}\n\n`;
 const inputTokens = 900;
-export const outputTokens = 250;
+const outputTokens = 250;
 
 export const messageOf = Buffer.from(
   JSON.stringify({

@@ -72,7 +72,7 @@ describe('metering a stream', () => {
     }
   });
 
-  it('reads the same however the bytes are cut, and says where the last event begins', () => {
+  it('[MODEL-4] reads the same however the bytes are cut, and says where the last event begins', () => {
     const bytes = bytesOf(whole);
     const lastEvent = bytes.lastIndexOf('data: {"type":"message_stop"}');
     fc.assert(

@@ -74,7 +74,7 @@ describe('metering a Responses stream', () => {
     for (let cut = 0; cut <= bytes.length; cut++) expect(meter([bytes.subarray(0, cut), bytes.subarray(cut)]).result).toEqual(expected);
   });
 
-  it('reads the same however the bytes are cut, and holds the last event', () => {
+  it('[MODEL-4] reads the same however the bytes are cut, and holds the last event', () => {
     const bytes = sse(whole);
     const lastData = bytes.lastIndexOf('data: {"type":"response.completed"');
     fc.assert(

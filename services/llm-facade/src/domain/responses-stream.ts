@@ -116,13 +116,7 @@ export class ResponsesEvents implements EventReader {
       for (const item of Array.isArray(response.output) ? response.output.filter(isObject) : []) {
         const call = callOf(item);
         // A client may read the calls here instead of from their own events.
-        if (
-          call !== null &&
-          this.#calls.some(
-            ({ toolCallId, tool, rawInput }) => toolCallId === call.toolCallId && tool === call.tool && rawInput === call.rawInput,
-          )
-        )
-          continue;
+        if (call !== null && this.#calls.some((known) => isSame(known, call))) continue;
         const sign = this.#emit(item);
         if (sign !== 'more') return sign;
       }
@@ -131,6 +125,9 @@ export class ResponsesEvents implements EventReader {
     return 'finished';
   }
 }
+
+const isSame = (known: ModelCall, call: ModelCall): boolean =>
+  known.toolCallId === call.toolCallId && known.tool === call.tool && JSON.stringify(known.input) === JSON.stringify(call.input);
 
 /** Length of the text in a delta; ids and padding around it say nothing about tokens. */
 function deltaBytes(bytes: Buffer, from: number, to: number): number {
