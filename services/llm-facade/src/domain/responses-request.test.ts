@@ -66,6 +66,11 @@ describe('screening a Responses request', () => {
     if (!result.ok) expect(result.refusal.message.startsWith(`${member}:`)).toBe(true);
   });
 
+  it('says why a request must carry everything', () => {
+    for (const member of ['previous_response_id', 'conversation', 'prompt'])
+      expect(screen(body({ [member]: 'x' }))).toMatchObject({ refusal: { message: expect.stringContaining('keeps no state') } });
+  });
+
   it('refuses a body that is no object', () => {
     for (const value of [null, [], 'x', 3]) expect(screen(value)).toMatchObject({ ok: false });
   });
