@@ -55,6 +55,8 @@ describe('arguments of a tool', () => {
       Buffer.byteLength(judge(schema, Object.fromEntries(Object.keys(schema.properties).map((key) => [key, 'x'])))?.summary ?? ''),
     ).toBeLessThanOrEqual(400);
     const wide = { additionalProperties: false };
+    expect(judge(wide, { ['n'.repeat(199)]: 1 })?.pointer).toBe(`/${'n'.repeat(199)}`);
+    expect(judge(wide, { ['n'.repeat(300)]: 1 })?.pointer).toBe(`/${'n'.repeat(199)}…`);
     const summary = judge(wide, Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`${'ü'.repeat(150)}${i}`, 1])))?.summary ?? '';
     expect(Buffer.byteLength(summary)).toBeLessThanOrEqual(400);
     expect(summary.endsWith('…')).toBe(true);

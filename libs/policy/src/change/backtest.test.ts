@@ -117,6 +117,15 @@ describe('what a redaction mark hides', () => {
     expect(await one(before, after, command)).toBe(expected);
   });
 
+  it('a mark that only the unquoted word has', async () => {
+    const call = ran('git "pu"sh');
+    const word = { text: '"pu"sh', value: '‹redacted:0›' };
+    const commands = call.projection.shell?.commands.map((command) => ({ ...command, words: [...command.words.slice(0, 1), word] })) ?? [];
+    const projection = { ...call.projection, shell: { ...(call.projection.shell ?? never()), commands } };
+    const report = await backtest(bash({ allow: ['git'] }), bash({ ask: ['git'], deny: ['git push'] }), [{ projection }]);
+    expect(report.undetermined.count).toBe(1);
+  });
+
   const paths = (deny: string[]) => policyOf({ tools: [{ match: ['Edit'], action: 'allow', paths: { allow: ['/workspace/**'], deny } }] });
   const edit = (...files: string[]): RecordedCall => ({
     projection: gateProjection({ tool: 'Edit', input: { edits: files.map((file_path) => ({ file_path })), new_string: mark } }),

@@ -6,7 +6,7 @@ import { withAllowed } from '../history/fold';
 import { matchesOf } from '../history/matches';
 import type { GateProjection } from '../projection';
 import { ENGINE_VERSION } from '../version';
-import { dependsOnMark, holdsMark } from './redaction-dependence';
+import { dependsOnMark, isMarked } from './redaction-dependence';
 
 /** A call as the gate recorded it. Calls of one run come in their order. */
 export interface RecordedCall {
@@ -85,8 +85,8 @@ export async function backtest(
       continue;
     }
     const [old, next] = [decide[0](recorded), decide[1](recorded)];
-    const isMarked = holdsMark(projection) && (dependsOnMark(before, projection, old) || dependsOnMark(after, projection, next));
-    const kind = isMarked ? 'undetermined' : changeOf(old, next);
+    const isOpen = isMarked(projection) && (dependsOnMark(before, projection, old) || dependsOnMark(after, projection, next));
+    const kind = isOpen ? 'undetermined' : changeOf(old, next);
     if (kind === null) {
       unchanged++;
       continue;
@@ -135,7 +135,7 @@ function sameRules(before: CompiledPolicy, after: CompiledPolicy): (tool: string
     canonical([
       document.defaults.tool_action,
       document.autonomy.on_approval_rule,
-      rules.filter(wanted).map(({ rule: { match: _, reason: __, tell_agent: ___, risk: ____, ...rest } }) => rest),
+      rules.filter(wanted).map(({ rule }) => ({ ...rule, match: null, reason: null, tell_agent: null, risk: null })),
     ]);
   // History looks at calls of other tools, so only the whole document can be compared.
   if (before.conditions.length + after.conditions.length > 0) {

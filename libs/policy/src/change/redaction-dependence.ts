@@ -6,12 +6,25 @@ import type { ShellCommand } from '../shell/tree';
 import { hasRedactionMark } from '../shell/word';
 
 /** Is a mark of redaction anywhere in a recorded value? */
-export function holdsMark(value: unknown): boolean {
+function holdsMark(value: unknown): boolean {
   if (typeof value === 'string') return hasRedactionMark(value);
   if (value === null || typeof value !== 'object') return false;
   for (const inner of Object.values(value)) if (holdsMark(inner)) return true;
   return false;
 }
+
+/** Asked of every recorded command, so only what a verdict can look at. */
+const commandHoldsMark = (command: ShellCommand | undefined): boolean =>
+  command !== undefined &&
+  (hasRedactionMark(command.text) ||
+    command.words.some(({ text, value }) => hasRedactionMark(text) || (value !== null && hasRedactionMark(value))) ||
+    command.paths.some((use) => hasRedactionMark(use.path)));
+
+/** Redaction looks at each text by itself: a secret that quotes take apart in the line is marked only in the word that they make. */
+export const isMarked = ({ shell, paths, args }: GateProjection): boolean =>
+  (shell !== null && (hasRedactionMark(shell.text) || shell.commands.some(commandHoldsMark) || shell.pipelines.some(hasRedactionMark))) ||
+  paths.some((use) => hasRedactionMark(use.path)) ||
+  holdsMark(args);
 
 /**
  * Could the verdict have been another one for what stood where a mark stands now? Errs on the side of yes. What the policy does not look
@@ -27,7 +40,7 @@ export function dependsOnMark(policy: CompiledPolicy, projection: GateProjection
   // Files may come beside a command, too.
   if (rule.paths !== null && pathsDepend(projection, verdict)) return true;
   if (shell === null) return false;
-  if (!hasRedactionMark(shell.text) && !shell.commands.some(holdsMark)) return false;
+  if (!hasRedactionMark(shell.text) && !shell.pipelines.some(hasRedactionMark) && !shell.commands.some(commandHoldsMark)) return false;
   return shellDepends(rule, shell.commands, verdict);
 }
 
@@ -40,10 +53,10 @@ function shellDepends(rule: CompiledRule, commands: readonly ShellCommand[], { v
   if (verdict === 'deny') return !parts.some((part) => part.verdict === 'deny' && part.node !== null && isSure(rule, commands[part.node]));
   // A pattern reads the text itself.
   if ((rule.shell?.denyPatterns.length ?? 0) > 0) return true;
-  return parts.some((part) => part.verdict !== 'allow' && (part.node === null || holdsMark(commands[part.node])));
+  return parts.some((part) => part.verdict !== 'allow' && (part.node === null || commandHoldsMark(commands[part.node])));
 }
 
 /** Denied whatever stood there: the words that decide are all known. */
 const isSure = (rule: CompiledRule, command: ShellCommand | undefined): boolean =>
   command !== undefined &&
-  (!holdsMark(command) || [...(rule.shell?.deny.values() ?? [])].flat().some((prefix) => reaches(prefix, command, null) === 'yes'));
+  (!commandHoldsMark(command) || [...(rule.shell?.deny.values() ?? [])].flat().some((prefix) => reaches(prefix, command, null) === 'yes'));
