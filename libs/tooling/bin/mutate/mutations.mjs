@@ -11,6 +11,11 @@ const runnerAsks = {
   red: ['asks for every call exactly once, sub-agents, parallel and background calls included'],
   twins: ['survives a model that is overloaded once'],
 };
+const codexAsks = {
+  file: 'images/codex-runner/src/sandbox.test.ts',
+  red: ['asks for every command and patch exactly once, under the id of the model, parallel calls included'],
+  twins: ['fails with what the provider said, in its words'],
+};
 const onlyItsAudience = {
   file: 'services/runner-gateway/src/runner-plane.test.ts',
   twins: ['passes the decision on, with the request as it was digested'],
@@ -53,6 +58,22 @@ export const mutations = {
             twins: [],
           },
         ],
+      },
+      {
+        what: 'Codex runs what the runner answers by itself instead of asking the gate',
+        patches: [
+          {
+            file: 'images/codex-runner/src/ask-the-gate.ts',
+            find: 'await client.permission({ tool_call_id: callId, ...call }, quiesce.signal);',
+            replace: "{ decision: 'allow' };",
+          },
+        ],
+        tests: [codexAsks],
+      },
+      {
+        what: 'Codex may give a command a terminal, into which it types unasked',
+        patches: [{ file: 'images/codex-runner/src/codex-settings.ts', find: "  'unified_exec_tty',\n", replace: '' }],
+        tests: [{ ...codexAsks, red: ['lets write_stdin read what a running command has said, and never type into a shell'] }],
       },
     ],
   },
