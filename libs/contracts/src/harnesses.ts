@@ -23,6 +23,8 @@ export interface Harness {
    * model wrote it as no harness would change it.
    */
   readonly comparedFields: Readonly<Record<string, readonly string[]>>;
+  /** False: the program runs what its model wrote or nothing, so nobody can edit a call while approving it. */
+  readonly runsEdits: boolean;
   /** More environment for the agent program. */
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -47,6 +49,7 @@ export const harnesses = {
       Grep: ['pattern'],
       Glob: ['pattern'],
     },
+    runsEdits: true,
     environment: { CLAUDE_CODE_DISABLE_CRON: '1', CLAUDE_CODE_DISABLE_WORKFLOWS: '1', CLAUDE_CODE_DISABLE_BUNDLED_SKILLS: '1' },
   },
   codex: {
@@ -75,6 +78,7 @@ export const harnesses = {
     },
     // The gate sees the command as it will run (unwrapped, its directory as a `cd` line) and a patch as its changes: neither is the model's own field.
     comparedFields: {},
+    runsEdits: false,
     environment: {},
   },
   scripted: {
@@ -88,6 +92,7 @@ export const harnesses = {
     noEffectTools: [],
     refusal: { requiresErrorFlag: true, prefixes: [] },
     comparedFields: {},
+    runsEdits: true,
     environment: {},
   },
 } as const satisfies Record<string, Harness>;

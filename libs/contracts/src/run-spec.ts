@@ -69,6 +69,7 @@ export const RunSpec = z.strictObject({
     no_effect_tools: z.array(z.string()),
     refusal: z.strictObject({ requiresErrorFlag: z.boolean(), prefixes: z.array(z.string()) }),
     compared_fields: z.record(z.string(), z.array(z.string())).default({}),
+    runs_edits: z.boolean().default(true),
     environment: z.record(z.string(), z.string()),
   }),
   runner_digest: Digest,

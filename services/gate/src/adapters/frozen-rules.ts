@@ -33,6 +33,7 @@ async function load(store: Pick<EventStore, 'document'>, digest: string): Promis
     policyDigest: spec.policy.digest,
     argumentSchemas: new Map(Object.entries(spec.tool_schemas ?? {}).map(([tool, schema]) => [tool, argumentCheck(tool, schema)])),
     comparedFields: spec.harness.compared_fields,
+    runsEdits: spec.harness.runs_edits,
   };
 }
 

@@ -161,6 +161,15 @@ describe('asking for permission', () => {
     });
   });
 
+  it('an edit that the harness could not run is denied, whatever it says', async () => {
+    const { one, request } = await world({ spec: { harness: { ...scriptedHarness, runs_edits: false } } });
+    await requestPermission(one, request('git push'));
+    expect(await evaluateEdit(one, { run_id: runId, org: 'default', tool_call_id: 'toolu_1', input: { command: 'ls' } })).toMatchObject({
+      verdict: 'deny',
+      reason: expect.stringContaining('cannot run an edited call'),
+    });
+  });
+
   it('an edit that is no call of its tool is denied, naming the field', async () => {
     const { one, request } = await world();
     await requestPermission(one, request('git push'));

@@ -45,6 +45,7 @@ const rules = (document: Omit<PolicyDocumentInput, 'name'> = {}, more: Partial<F
   policyDigest: digestOf(3),
   argumentSchemas: new Map(),
   comparedFields: {},
+  runsEdits: true,
   policy: compilePolicy(
     PolicyDocument.parse({
       name: 'test',

@@ -20,6 +20,8 @@ export interface FrozenRules {
   readonly argumentSchemas: ReadonlyMap<string, ArgumentCheck>;
   /** Per tool, the fields whose digests are compared with those of the model's own call. */
   readonly comparedFields: Readonly<Record<string, readonly string[]>>;
+  /** False: the harness cannot run another input than its model's. */
+  readonly runsEdits: boolean;
 }
 export type ArgumentCheck = (args: Readonly<Record<string, unknown>>) => string | null;
 

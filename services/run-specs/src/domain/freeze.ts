@@ -85,6 +85,7 @@ export function freezeRunSpec(input: FreezeInput): RunSpec | Problem {
       no_effect_tools: harness.noEffectTools,
       refusal: harness.refusal,
       compared_fields: harness.comparedFields,
+      runs_edits: harness.runsEdits,
       environment: harness.environment,
     },
     runner_digest: runnerDigest,
