@@ -15,6 +15,7 @@ export const TokenMakers = z.array(Name).max(tokenMakersMax).nullable();
 export type TokenMakers = z.infer<typeof TokenMakers>;
 
 export const CheckPolicyBody = z.strictObject({ source });
+export type CheckPolicyBody = z.infer<typeof CheckPolicyBody>;
 const Place = z.strictObject({ path: z.string(), line: z.number().int(), column: z.number().int(), message: z.string() });
 export const PolicyCheck = z.strictObject({
   /** It could be published: it parses and passes its own tests. */

@@ -8,4 +8,5 @@ export { createLedger } from './ledger/create-ledger';
 export { createMemoryStore, type MemoryStore } from './memory/memory-store';
 export { assertSchemaVersion, migrate } from './postgres/migrate';
 export { createPostgresStore } from './postgres/postgres-store';
+export { contentAad } from './prepare';
 export { schemaForTests, testServiceUrl } from './test-schema';

@@ -12,6 +12,7 @@ import { HealthController } from './adapters/health.controller';
 import { KeysController } from './adapters/keys.controller';
 import { OperationsController } from './adapters/operations.controller';
 import { PoliciesController } from './adapters/policies.controller';
+import { PolicyProposalsController } from './adapters/policy-proposals.controller';
 import { postgresReadModels } from './adapters/read-models';
 import { RecordsController } from './adapters/records.controller';
 import { postgresReports } from './adapters/reports';
@@ -49,6 +50,7 @@ export function gatewayModule(context: ServiceContext, config: Config): DynamicM
       ApprovalsController,
       AgentsController,
       PoliciesController,
+      PolicyProposalsController,
       BudgetsController,
       TokensController,
       KeysController,

@@ -5,6 +5,7 @@ import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, UseGuards
 import type { z } from 'zod';
 import type { TokenStore } from '../app/authenticate';
 import { createToken } from '../app/manage-tokens';
+import { bootstrapName } from '../domain/authority';
 import { AdminGuard, Caller } from './principal.guard';
 import { CONTEXT, TOKENS } from './tokens';
 
@@ -31,6 +32,7 @@ export class TokensController {
         created_at: token.createdAt.toISOString(),
         expires_at: token.expiresAt.toISOString(),
         last_used_at: token.lastUsedAt?.toISOString() ?? null,
+        made_by: token.madeBy === null ? null : (token.madeBy.at(-1) ?? bootstrapName),
       })),
     };
   }

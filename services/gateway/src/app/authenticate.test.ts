@@ -10,6 +10,7 @@ const admit = (token: StoredToken | null) =>
       findByHash: async (hash) => (hash === hashApiToken('fbx_pat_ann') ? token : null),
       create: async () => undefined,
       list: async () => [],
+      makersOf: async () => null,
       revoke: async () => false,
       touch: (hash) => touched.push(hash),
     },

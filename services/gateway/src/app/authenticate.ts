@@ -1,4 +1,4 @@
-import { type Principal, Problem } from '@fluidbox/contracts';
+import { type Principal, Problem, type TokenMakers } from '@fluidbox/contracts';
 
 /** A stored API token, found by its hash. */
 export interface StoredToken {
@@ -10,10 +10,27 @@ export interface StoredToken {
 }
 export interface TokenStore {
   findByHash(hash: string): Promise<StoredToken | null>;
-  create(token: { name: string; org: string; role: Principal['role']; hash: string; createdAt: Date; expiresAt: Date }): Promise<void>;
-  list(
-    org: string,
-  ): Promise<readonly { name: string; role: Principal['role']; createdAt: Date; expiresAt: Date; lastUsedAt: Date | null }[]>;
+  create(token: {
+    name: string;
+    org: string;
+    role: Principal['role'];
+    hash: string;
+    createdAt: Date;
+    expiresAt: Date;
+    madeBy: TokenMakers;
+  }): Promise<void>;
+  list(org: string): Promise<
+    readonly {
+      name: string;
+      role: Principal['role'];
+      createdAt: Date;
+      expiresAt: Date;
+      lastUsedAt: Date | null;
+      madeBy: TokenMakers;
+    }[]
+  >;
+  /** Who made the token of this name, oldest first and without the bootstrap token; null when there is none, or nobody recorded it. */
+  makersOf(org: string, name: string): Promise<TokenMakers>;
   revoke(org: string, name: string, at: Date): Promise<boolean>;
   touch(hash: string, at: Date): void;
 }

@@ -1,5 +1,5 @@
-import { type Principal, Problem, type Role } from '@fluidbox/contracts';
-import { isReservedName, mayGiveRole } from '../domain/authority';
+import { type Principal, Problem, type Role, type TokenMakers, tokenMakersMax } from '@fluidbox/contracts';
+import { bootstrapName, isReservedName, mayGiveRole } from '../domain/authority';
 import type { TokenStore } from './authenticate';
 
 const dayMs = 86_400_000;
@@ -16,6 +16,17 @@ export async function createToken(
   const { token, hash } = deps.newToken();
   const createdAt = deps.now();
   const expiresAt = new Date(createdAt.getTime() + body.ttl_days * dayMs);
-  await deps.tokens.create({ name: body.name, org: principal.org, role: body.role, hash, createdAt, expiresAt });
+  const madeBy = await makersOfNext(deps.tokens, principal);
+  await deps.tokens.create({ name: body.name, org: principal.org, role: body.role, hash, createdAt, expiresAt, madeBy });
   return { name: body.name, role: body.role, token, created_at: createdAt.toISOString(), expires_at: expiresAt.toISOString() };
+}
+
+/** Those behind the maker, and the maker: written into the token itself, so that no later token of the same name changes it. */
+async function makersOfNext(tokens: TokenStore, maker: Principal): Promise<TokenMakers> {
+  if (maker.name === bootstrapName) return [];
+  const behind = await tokens.makersOf(maker.org, maker.name);
+  if (behind === null) return null;
+  if (behind.length >= tokenMakersMax)
+    throw new Problem('conflict', 'token: too many tokens made one by another; use an older admin token');
+  return [...behind, maker.name];
 }

@@ -8,8 +8,10 @@ export const maySeeRun = (principal: Principal, run: { invokedBy: string; org: s
 export const mayCancelRun = (principal: Principal, run: { invokedBy: string }): boolean =>
   principal.role === 'admin' || run.invokedBy === principal.name;
 
+/** Whoever holds the bootstrap token; its name is the same in every deployment. */
+export const bootstrapName = 'admin';
 /** Names that stand in the record for somebody else: the bootstrap token, and what settles an approval when no person does. */
-const reservedNames: ReadonlySet<string> = new Set(['admin', 'timeout', 'run_ended']);
+const reservedNames: ReadonlySet<string> = new Set([bootstrapName, 'timeout', 'run_ended']);
 export const isReservedName = (name: string): boolean => reservedNames.has(name.toLowerCase());
 
 /** A token may be made by an admin only, and never with more than the maker has. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { CreateAgentBody, CreateSessionBody, defaultPriceTable, ImportPolicyBody, Problem, RunSpec } from '@fluidbox/contracts';
 import { createKekKeyring, createLedger, createMemoryStore } from '@fluidbox/event-store';
 import { seedPolicies as seeds } from '@fluidbox/policy/seeds';
@@ -10,8 +11,8 @@ import { priceTable } from '../adapters/price-table';
 import { createAgent } from './create-agent';
 import { getAgent, listAgents } from './find-agent';
 import { freezeRunSpec } from './freeze-run-spec';
-import { importPolicy } from './import-policy';
-import type { Ports } from './ports';
+import type { CallHistory, Ports } from './ports';
+import { importPolicy } from './publish-policy';
 import { getPolicy, listPolicies } from './read-policy';
 import { reviseAgent } from './revise-agent';
 import { seedPolicies } from './seed-policies';
@@ -19,6 +20,9 @@ import { seedPolicies } from './seed-policies';
 const org = 'default';
 const admin = { name: 'root', role: 'admin', org } as const;
 const runId = '0198b3a0-0000-7000-8000-000000000002';
+const noCalls: CallHistory = {
+  read: () => Readable.from([]),
+};
 const runnerDigest = `sha256:${'c'.repeat(64)}`;
 
 /** The real use cases, language and seeds on a real ledger; only the built images are the test's word. */
@@ -29,8 +33,10 @@ async function world() {
   const process = (): Ports => ({
     ledger: createLedger({ store, keyring, clock, ids: sequentialIds(Math.ceil(Math.random() * 1e9)), service: 'run-specs' }),
     clock,
+    ids: sequentialIds(7),
     names: nameDirectory(store),
     policies: policyParser,
+    history: noCalls,
     prices: priceTable(undefined),
     runnerDigest: () => runnerDigest,
     allowsSource: () => true,

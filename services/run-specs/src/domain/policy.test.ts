@@ -7,7 +7,7 @@ const publish = (state: PolicyState, text: string, base?: number) =>
     state,
     parsed(text),
     { summary: 'why', ...(base === undefined ? {} : { base_version: base }) },
-    { by: 'ada', actor: 'principal:ada' },
+    { by: 'ada', actor: 'principal:ada', madeBy: [] },
   );
 
 function given(...texts: string[]): PolicyState {
