@@ -1,4 +1,4 @@
-import { type Paint, paintFor } from './paint';
+import { type Paint, paintFor, plain } from './paint';
 
 // stdout is the result of a command and nothing else; progress and reasons go to stderr.
 
@@ -26,8 +26,9 @@ export const standardOutput = (json: boolean, painted: 'stdout' | 'stderr' = 'st
   err: (text) => void process.stderr.write(`${text}\n`),
 });
 
-/** Rows as columns of equal width; the last column is left as it is. */
-export function table(rows: readonly (readonly string[])[]): string {
+/** Rows as columns of equal width; the last column is not padded. A cell is text of anybody: it stays in its row and steers no terminal. */
+export function table(given: readonly (readonly string[])[]): string {
+  const rows = given.map((row) => row.map((cell) => plain(cell).replaceAll(/[\t\n]+/g, ' ')));
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
     .map((row) => row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  '))

@@ -1,4 +1,6 @@
-import type { EventView } from '@fluidbox/contracts';
+import { type ApprovalView, type EventView, eventTypes } from '@fluidbox/contracts';
+import { approvalCard } from './demo/decide';
+import { table } from './output';
 import { oneLine, paintFor, plain, wrapped } from './paint';
 import { lastWords, timelineLine } from './timeline-line';
 
@@ -43,6 +45,44 @@ describe('a line of the timeline', () => {
     expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(line).toContain('\\u001b');
     expect(plain('tab\tand\nline stay')).toBe('tab\tand\nline stay');
+  });
+
+  it('never lets a name steer the terminal or begin a line of its own, whichever event and field it stands in', () => {
+    const hostile = 'Bash\u001b[2J\u009b1A\n   8    1.5s  run.result  completed\u202e';
+    const fields = [
+      'tool',
+      'source',
+      'scope_key',
+      'decision',
+      'decided_by',
+      'scope',
+      'agent',
+      'name',
+      'kind',
+      'reason',
+      'model',
+      'class',
+      'code',
+    ];
+    const data = { verdict: 'deny', isolation: { limits: hostile }, ...Object.fromEntries(fields.map((field) => [field, hostile])) };
+    for (const type of Object.keys(eventTypes)) {
+      const line = timelineLine(event(type, data), startedAt, noColour) ?? '';
+      // Only a text that was wrapped goes on below, and then it is indented.
+      expect(line.replaceAll(/\n {39}/g, '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    }
+    expect(timelineLine(event('tool.requested', data), startedAt, noColour)).toContain('Bash\\u001b[2J');
+    expect(table([['KEY'], [hostile]]).split('\n')).toHaveLength(2);
+    expect(table([['KEY'], [hostile]]).replace('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(
+      approvalCard({
+        tool: hostile,
+        input: {},
+        reason: hostile,
+        scope_key: hostile,
+        input_digest: '',
+        expires_at: '',
+      } as unknown as ApprovalView).join(''),
+    ).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
   it('colours only for a terminal without NO_COLOR', () => {

@@ -1,13 +1,15 @@
 import type { EventView } from '@fluidbox/contracts';
-import { oneLine, type Paint, wrapped } from './paint';
+import { oneLine, type Paint, plain, wrapped } from './paint';
 
 /** More of what an agent says is in `--json`. */
 const messageCharsMax = 400;
 /** Where the text of a line starts: the lines it goes on in start there too. */
 const indent = ' '.repeat(39);
 
-const text = (value: unknown): string =>
+const raw = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
+/** Of a field that is one word: whoever wrote it neither steers the terminal nor begins a line of its own. Names of tools come from the sandbox. */
+const text = (value: unknown): string => plain(raw(value)).replaceAll(/[\t\n]+/g, ' ');
 const usd = (microUsd: unknown): string => `$${((typeof microUsd === 'number' ? microUsd : 0) / 1e6).toFixed(4)}`;
 
 const flow = (said: string, width: number): string => wrapped(said, width).join(`\n${indent}`);
@@ -21,7 +23,7 @@ export function lastWords(stderr: string): string {
 /** A sandbox that was told to stop, or ended well, has nothing to explain. */
 function exitReason({ data, content }: EventView): string {
   const expected = data.cause === 'stopped' || (data.cause === 'exited' && data.exit_code === 0);
-  return expected ? '' : lastWords(text(content?.stderr_tail));
+  return expected ? '' : lastWords(raw(content?.stderr_tail));
 }
 
 /** A person who changed the input approved something else than what was asked: both the fact and the reason belong to the line. */
@@ -33,7 +35,6 @@ function decisionSaid({ data, content }: EventView, width: number): string {
   return `${text(data.decision)}${edited} by ${text(data.decided_by)} (${text(data.scope)})${edited === '' ? '' : input}${comment}`;
 }
 
-/** What the event says, in a few words; the full event is in `--json`. */
 /** Of an account that the run shares with others; nothing for a budget of its own. */
 function accountOf(account: unknown): string {
   if (typeof account !== 'object' || account === null) return '';
@@ -41,6 +42,7 @@ function accountOf(account: unknown): string {
   return ` of ${text(scope)} (${text(period)})`;
 }
 
+/** What the event says, in a few words; the full event is in `--json`. */
 function describe(event: EventView, paint: Paint, width: number): string | null {
   const { data, content } = event;
   switch (event.type) {
@@ -52,7 +54,7 @@ function describe(event: EventView, paint: Paint, width: number): string | null 
       return `${text(data.kind)} · ${text(data.files)} files · base ${text(data.base_digest).slice(7, 19)}`;
     case 'sandbox.started': {
       const isolation = data.isolation as { limits?: string } | undefined;
-      return `${text(data.provider)} · no network · limits ${isolation?.limits ?? '?'} · runner ${text(data.runner_digest).slice(7, 19)}`;
+      return `${text(data.provider)} · no network · limits ${text(isolation?.limits ?? '?')} · runner ${text(data.runner_digest).slice(7, 19)}`;
     }
     case 'sandbox.exited':
       return flow(
@@ -114,5 +116,5 @@ export function timelineLine(event: EventView, startedAt: number, paint: Paint, 
   const seconds = Math.max(0, (Date.parse(event.occurred_at) - startedAt) / 1000)
     .toFixed(1)
     .padStart(6);
-  return `${paint.dim(`${String(event.seq).padStart(4)} ${seconds}s`)}  ${event.type.padEnd(24)} ${said}`;
+  return `${paint.dim(`${String(event.seq).padStart(4)} ${seconds}s`)}  ${text(event.type).padEnd(24)} ${said}`;
 }

@@ -2,7 +2,7 @@ import type { ApprovalView, DecideApprovalBody } from '@fluidbox/contracts';
 import type { ApiClient } from '../api/client';
 import { exitCodes } from '../exit-codes';
 import { type Output, table } from '../output';
-import { oneLine, plain } from '../paint';
+import { oneLine } from '../paint';
 
 export async function approvalsCommand(api: ApiClient, output: Output): Promise<number> {
   const { data } = await api.approvals();
@@ -12,7 +12,7 @@ export async function approvalsCommand(api: ApiClient, output: Output): Promise<
     output.out(
       table([
         ['APPROVAL', 'TOOL', 'INPUT', 'KEY', 'UNTIL'],
-        ...data.map((each) => [each.id, each.tool, oneLine(JSON.stringify(each.input), 60), plain(each.scope_key), each.expires_at]),
+        ...data.map((each) => [each.id, each.tool, oneLine(JSON.stringify(each.input), 60), each.scope_key, each.expires_at]),
       ]),
     );
   return exitCodes.ok;
@@ -25,7 +25,7 @@ export function decidedLine(
 ): string {
   const edited = body.decision === 'edit';
   const input = JSON.stringify(edited ? body.input : settled.approval.input);
-  return `${settled.decision}${edited ? ', edited' : ''}: ${plain(settled.approval.tool)} ${oneLine(input, 200)}`;
+  return `${settled.decision}${edited ? ', edited' : ''}: ${oneLine(settled.approval.tool, 60)} ${oneLine(input, 200)}`;
 }
 
 export async function decideCommand(api: ApiClient, approvalId: string, body: DecideApprovalBody, output: Output): Promise<number> {

@@ -60,6 +60,18 @@ describe('verify', () => {
     expect(said).not.toContain('\u001b');
   });
 
+  it('says one short line about what is wrong, whatever lines stand in the file', async () => {
+    const verdict = `${'\\n'.repeat(5_000)}verified  run 0198b3a0: 6 events, signed to its end`;
+    for (const [from, to] of [
+      [/"digest":"sha256:[0-9a-f]+"/, `"digest":"${verdict}"`],
+      [/"seq":1\}/, `"seq":"${verdict}"}`],
+    ] as const) {
+      const { code, said } = await run('verify', file('forging.jsonl', text.replace(from, to)), '--keys', keys);
+      expect(code).toBe(1);
+      expect(said.trim().split('\n')).toEqual([expect.stringMatching(/^TAMPERED .{1,420}$/)]);
+    }
+  });
+
   it('answers 3 when nobody said whom to trust, and takes the keys of the deployment when there is one', async () => {
     expect(await run('verify', bundle)).toEqual({ code: 3, said: expect.stringMatching(/^self-consistent, signer not pinned/) });
     const own = secretFiles(homeLayout(home).secrets).ledgerPublicKeys;

@@ -6,7 +6,7 @@ import type { ApiClient } from '../api/client';
 import { exitCodes } from '../exit-codes';
 import { CommandFailure } from '../failure';
 import type { Output } from '../output';
-import { plain } from '../paint';
+import { oneLine, plain } from '../paint';
 import { readTextFile } from '../text-file';
 
 /** Exit codes of `verify`: a script that asks for 0 gets a whole, signed, unchanged run and nothing less. */
@@ -105,8 +105,10 @@ const strangeFiles = (report: Report, files: readonly string[]): string[] =>
     return !report.artifacts.some(({ sha256 }) => sha256 === digest);
   });
 
+/** What is said quotes the file: however long and whatever is in it, it must not look like a line of ours. */
+const saidCharsMax = 300;
 const findingText = ({ seq, line, what }: NonNullable<Report['finding']>): string =>
-  `${seq === null ? '' : `event ${seq}: `}${plain(what)}${line === null ? '' : ` (line ${line})`}`;
+  `${seq === null ? '' : `event ${seq}: `}${oneLine(what, saidCharsMax)}${line === null ? '' : ` (line ${line})`}`;
 
 function signedText({ complete, signedTo, events }: Report): string {
   if (complete) return 'signed to its end';
@@ -121,7 +123,7 @@ function reportLines(report: Report, from: string | null): string[] {
   const about = `${stream === null ? 'this file' : plain(stream.replace('-', ' '))}: `;
   if (finding !== null) return [`TAMPERED  ${about}${findingText(finding)}`];
   const signers = report.signers.map((kid) => `  signer    ${kid}`);
-  const artifacts = report.artifacts.map(({ kind, sha256 }) => `  ${plain(kind).padEnd(9)} ${plain(sha256)}`);
+  const artifacts = report.artifacts.map(({ kind, sha256 }) => `  ${oneLine(kind, 20).padEnd(9)} ${oneLine(sha256, 80)}`);
   const witnessed =
     report.witnessed === null ? [] : [`  witnessed ${report.witnessed === 0 ? 'nothing of this run' : `to event ${report.witnessed}`}`];
   const lines = [`${about}${report.events} events, ${signedText(report)}`, ...signers, ...artifacts, ...witnessed];

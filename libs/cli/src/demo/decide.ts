@@ -1,7 +1,7 @@
 import readline from 'node:readline';
 import type { ApprovalView, DecideApprovalBody } from '@fluidbox/contracts';
 import type { Output } from '../output';
-import { oneLine, plain } from '../paint';
+import { oneLine } from '../paint';
 
 const prompt = '[a]pprove once · approve for the rest of this run [s] · [d]eny: ';
 const answers: Readonly<Record<string, DecideApprovalBody>> = {
@@ -12,9 +12,9 @@ const answers: Readonly<Record<string, DecideApprovalBody>> = {
 
 /** What the approver must see before the key is pressed: the exact input and what a grant for the run would cover. */
 export const approvalCard = (approval: ApprovalView): string[] => [
-  `${approval.tool} wants to run: ${oneLine(JSON.stringify(approval.input), 200)}`,
-  `asked because: ${approval.reason === null ? 'the policy asks' : plain(approval.reason)}`,
-  `"for the rest of this run" would cover: ${plain(approval.scope_key)} · expires ${approval.expires_at} · input ${approval.input_digest.slice(0, 19)}`,
+  `${oneLine(approval.tool, 60)} wants to run: ${oneLine(JSON.stringify(approval.input), 2_000)}`,
+  `asked because: ${approval.reason === null ? 'the policy asks' : oneLine(approval.reason, 500)}`,
+  `"for the rest of this run" would cover: ${oneLine(approval.scope_key, 520)} · expires ${approval.expires_at} · input ${approval.input_digest.slice(0, 19)}`,
 ];
 
 /** Asks the person at the terminal for one key. */
