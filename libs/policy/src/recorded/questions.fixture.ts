@@ -1,10 +1,13 @@
 import { compileArgumentSchema } from '../arguments/compile-schema';
 import { backtest, type RecordedCall } from '../change/backtest';
 import { diffPolicies } from '../change/diff';
+import { dependsOnMark, isMarked } from '../change/redaction-dependence';
 import { type CompiledPolicy, compilePolicy } from '../compile';
 import { parsePolicy } from '../document';
+import { evaluateProjection } from '../evaluate';
 import { entryOfPart, explain } from '../explain';
 import { alwaysMatchesGlob, compileGlob, exampleOfGlob, matchesGlob, mayMatchGlob } from '../glob';
+import { noHistory } from '../history/judge';
 import { importClaude } from '../import/claude';
 import { commandForm, globsOf, readEntry } from '../import/claude-entry';
 import { importCodex } from '../import/codex';
@@ -780,3 +783,80 @@ for (const [name, before, after] of [
   ['only texts', toExplain, toExplain.replace('only here', 'only there')],
 ] as const)
   questions[`backtest ${name}`] = () => backtest(compiled(before), compiled(after), calls);
+
+const nearly = [
+  'WebFetch',
+  'webfetch',
+  'WebFech',
+  'WebFetcch',
+  'WebFecth',
+  'WebFetchh',
+  'XebFetch',
+  'WebFet',
+  'Web*',
+  'WebFetch*',
+  'WebFecth*',
+  'bash',
+  'Bahs',
+  'Basj',
+  'Bsah',
+  'ash',
+  'Bas',
+  'LS',
+  'ls',
+  'LL',
+  'Glbo',
+  'lGob',
+  'Gob',
+  'Gloob',
+  'GlobGlob',
+  'Blog',
+];
+questions['names that are nearly tools'] = () =>
+  tried(nearly, (written) =>
+    lintPolicy(open(`name: x\ntools: [{ match: [${JSON.stringify(written)}], action: ask }]`), {
+      tools: ['WebFetch', 'Bash', 'Glob', 'LS'],
+    }).map(({ code, fix, message }) => [code, fix, message]),
+  );
+questions['all tools named'] = () =>
+  lintPolicy(open('name: x\ntools: [{ match: [Bash, "Web*"], action: ask }]'), { tools: ['WebFetch', 'Bash'] });
+questions['no rules and many tools'] = () => lintPolicy(open('name: x'), { tools: ['WebFetch', 'Bash'] });
+
+const markedCalls = [
+  ...[
+    'ls ‹redacted›',
+    '‹redacted›',
+    'ls; ‹redacted› a',
+    'curl ‹redacted›',
+    'ls | curl ‹redacted›',
+    'git ‹redacted› && curl x',
+    'git push ‹redacted›',
+    'ls > ‹redacted›',
+    'cat ‹redacted›/.env',
+    'make ‹redacted›',
+    'make; ls ‹redacted›',
+    'ls (‹redacted›',
+    'ls',
+  ].map((command) => ({ tool: 'Bash', input: { command } })),
+  ...['/workspace/‹redacted›', '/etc/‹redacted›', '/workspace/.env'].map((file_path) => ({ tool: 'Read', input: { file_path, a: 1 } })),
+  { tool: 'Read', input: { file_path: '/workspace/a', a: '‹redacted›' } },
+  { tool: 'Edit', input: { edits: [{ file_path: '/workspace/‹redacted›' }, { file_path: '/workspace/.env' }] } },
+  { tool: 'Edit', input: { file_path: '/workspace/a', text: '‹redacted›' } },
+  { tool: 'Nope', input: { a: '‹redacted›' } },
+  { tool: 'What', input: { a: '‹redacted›' } },
+  { tool: 'What', input: { a: ['b', { c: null, d: '‹redacted›' }] } },
+];
+const lastOne = `${toExplain.replace(/tests:[\s\S]*/, '')}  - match: [What]\n    action: allow\n    when: { args: { /a: { glob: x } } }\n`;
+for (const [name, source] of [
+  ['as it is', toExplain],
+  ['changed', otherwise],
+  ['with a condition at its end', lastOne],
+  ['denying the rest', toExplain.replace('ask: [git push]', 'on_no_match: deny, ask: [git push]')],
+  ['without patterns', otherwise.replace('allow: [ls, git]', 'allow: [ls]')],
+] as const)
+  questions[`what marks hide, ${name}`] = () =>
+    tried(markedCalls, (call) => {
+      const policy = compiled(source);
+      const projection = gateProjection(call);
+      return [isMarked(projection), dependsOnMark(policy, projection, evaluateProjection(policy, projection, noHistory))];
+    });
