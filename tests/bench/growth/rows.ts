@@ -1,5 +1,5 @@
 import { appendByRun } from './append-by-run';
-import { appendByTable } from './append-by-table';
+import { appendByTable, askByTable } from './append-by-table';
 import { listGrowth } from './lists';
 import { pageGrowth } from './pages';
 import { rebuildGrowth } from './rebuild';
@@ -17,4 +17,5 @@ export const growthRows: readonly GrowthRow[] = [
   listGrowth,
   rebuildGrowth,
   appendByTable,
+  askByTable,
 ];

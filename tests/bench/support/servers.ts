@@ -22,6 +22,8 @@ export interface Servers {
   readonly environment: Readonly<Record<string, string>>;
   /** What the figures depend on. */
   settings(): Promise<Readonly<Record<string, string>>>;
+  /** A Postgres and a NATS apart from these, for who fills the ledger in a way that nobody else should meet. They end with these, or before. */
+  apart(): Promise<Servers>;
   stop(): Promise<void>;
 }
 
@@ -88,6 +90,11 @@ async function open(dir: string, stops: (() => Promise<unknown>)[], stop: () => 
   return {
     connect,
     stop,
+    apart: async () => {
+      const servers = await startServers();
+      stops.push(() => servers.stop());
+      return servers;
+    },
     url: postgres.url('fluidbox'),
     environment,
     context: (name) => {

@@ -17,8 +17,11 @@ interface EventRow {
   readonly body: Buffer;
   readonly hash: Buffer;
 }
-const recordedRow = (row: Pick<EventRow, 'seq' | 'global_position' | 'body'>): RecordedEvent =>
-  recordedOf(Number(row.seq), Number(row.global_position), JSON.parse(row.body.toString('utf8')) as LedgerBody);
+type TextRow = Pick<EventRow, 'seq' | 'global_position'> & { readonly body: Buffer | string };
+const recordedRow = (row: TextRow): RecordedEvent =>
+  recordedOf(Number(row.seq), Number(row.global_position), JSON.parse(row.body.toString()) as LedgerBody);
+/** What is folded: as text, because bytes would travel as hexadecimal digits. What is verified stays bytes, whatever somebody made of them. */
+const foldedColumns = "seq, global_position, convert_from(body, 'UTF8') as body";
 
 /** Runs a read, again while the database does not answer; for a role under row-level security in a transaction that names the organisation. */
 export type RunAs = <T>(org: string | null, work: (client: pg.Pool | pg.ClientBase) => Promise<T>) => Promise<T>;
@@ -28,25 +31,34 @@ export class Reader {
 
   /** `within`: a client whose transaction must see what it has locked. */
   async read(stream: StreamRef, after: number, limit: number, within?: pg.ClientBase): Promise<RecordedEvent[]> {
-    return (await this.#rows(stream, after, limit, within)).map(recordedRow);
+    return (await this.#rows<TextRow>('ledger-read', foldedColumns, stream, after, limit, within)).map(recordedRow);
   }
 
   async readWithHashes(stream: StreamRef, after: number, limit: number): Promise<(RecordedEvent & { hash: string; body: string })[]> {
-    return (await this.#rows(stream, after, limit)).map((row) => ({
+    return (await this.#rows<EventRow>('ledger-read-hashes', 'seq, global_position, body, hash', stream, after, limit)).map((row) => ({
       ...recordedRow(row),
       hash: row.hash.toString('hex'),
       body: row.body.toString('utf8'),
     }));
   }
 
-  async #rows(stream: StreamRef, after: number, limit: number, within?: pg.ClientBase): Promise<EventRow[]> {
+  async #rows<Row extends object>(
+    name: string,
+    columns: string,
+    stream: StreamRef,
+    after: number,
+    limit: number,
+    within?: pg.ClientBase,
+  ): Promise<Row[]> {
     const query = {
-      name: 'ledger-read',
-      text: 'select seq, global_position, body, hash from ledger.events where stream = $1 and org_id = $2 and seq > $3 order by seq limit $4',
+      name,
+      text: `select ${columns} from ledger.events where stream = $1 and org_id = $2 and seq > $3 order by seq limit $4`,
       values: [streamNameOf(stream), stream.org, after, Math.min(limit, pageMax)],
     };
     const { rows } =
-      within === undefined ? await this.runAs(stream.org, (client) => client.query<EventRow>(query)) : await within.query<EventRow>(query);
+      within === undefined
+        ? await this.runAs(stream.org, (client) => client.query<Row & pg.QueryResultRow>(query))
+        : await within.query<Row & pg.QueryResultRow>(query);
     return rows;
   }
 
@@ -138,7 +150,7 @@ export class Reader {
 
   async byIds(eventIds: readonly string[]): Promise<Map<string, RecordedEvent>> {
     const { rows } = await this.runAs(null, (client) =>
-      client.query<EventRow>('select seq, global_position, body from ledger.events where event_id = any ($1)', [eventIds]),
+      client.query<TextRow>(`select ${foldedColumns} from ledger.events where event_id = any ($1)`, [eventIds]),
     );
     return new Map(rows.map(recordedRow).map((event) => [event.eventId, event]));
   }
