@@ -290,6 +290,34 @@ describe('tampering', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => verifyBundle(Buffer.from(bytes), trusted).verdict === 'tampered'));
   });
 
+  it('with members of a made-up name, of prototypes too, is refused', async () => {
+    const lines = linesOf(await whole());
+    const at = lines.findIndex((line) => line.startsWith('{"checkpoint"'));
+    for (const [find, put] of [
+      ['"org":"default","seq"', '"org,seq"'],
+      ['{"checkpoint":{', '{"__proto__":{},"checkpoint":{'],
+      ['{"checkpoint":{', '{"checkpoint":{"__proto__":{"seq":1},'],
+      ['{"checkpoint":', '{"constructor":1,"checkpoint":'],
+    ] as const) {
+      const changed = (lines[at] ?? '').replace(find, put);
+      expect(changed).not.toBe(lines[at]);
+      expect(verifyBundle(fileOf(lines.with(at, changed)), trusted).verdict).toBe('tampered');
+    }
+  });
+
+  it('by any number of keys or documents costs time in proportion to them', () => {
+    const head = canonicalJson({ format: 'fluidbox-bundle/1', org: 'default', stream: `run-${'0'.repeat(36)}` });
+    const documents = Array.from({ length: 40_000 }, (_, n) => String(n)).map((document) => ({
+      digest: `sha256:${createHash('sha256').update(document).digest('hex')}`,
+      document,
+    }));
+    documents.sort((a, b) => (a.digest < b.digest ? -1 : 1));
+    const began = performance.now();
+    const report = verifyBundle(fileOf([head, ...documents.map((each) => canonicalJson(each))]), trusted);
+    expect(report.finding?.what).toContain('its end is missing');
+    expect(performance.now() - began).toBeLessThan(3_000);
+  });
+
   it('with the specification or a document is refused', async () => {
     const withDocuments = async (documents: readonly Buffer[]) =>
       verifyBundle(await sampleBundle({ checkpoints: [{ seq: last, key }], documents }), trusted);

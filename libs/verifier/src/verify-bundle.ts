@@ -32,7 +32,7 @@ export interface Report {
   readonly finding: Finding | null;
   readonly stream: string | null;
   readonly events: number;
-  /** Everything up to this event is signed. */
+  /** Everything up to this event is signed; whoever handed the file over may have added what comes after. */
   readonly signedTo: number;
   /** The run has ended and its end is signed. */
   readonly complete: boolean;
@@ -111,7 +111,8 @@ function object(value: Json, what: string): Members {
 }
 function exactly(value: Json, names: readonly string[], what: string): Members {
   const members = object(value, what);
-  if (Object.keys(members).sort().join() !== [...names].sort().join()) throw new Wrong(`${what} must have the members ${names.join(', ')}`);
+  if (Object.keys(members).length !== names.length || !names.every((name) => Object.hasOwn(members, name)))
+    throw new Wrong(`${what} must have the members ${names.join(', ')}`);
   return members;
 }
 function text(value: Json | undefined, what: string): string {
@@ -144,6 +145,8 @@ class Reading {
   kind = -1;
   readonly keys = new Map<string, Jwk>();
   readonly documents = new Map<string, string>();
+  /** The last key or document: a file may hold any number of them, so nothing walks them all for each. */
+  private previous: string | undefined;
   readonly hashes: Buffer[] = [];
   readonly artifacts: Report['artifacts'][number][] = [];
   readonly checkpoints: Checkpoint[] = [];
@@ -169,6 +172,7 @@ class Reading {
     if (name === undefined) throw new Wrong('it is of no known kind');
     if (this.kind === -1 && name !== 'format') throw new Wrong(`it does not begin with "${format}"`);
     if (kind < this.kind || (kind === this.kind && name === 'format')) throw new Wrong(`${name} does not stand where it belongs`);
+    if (kind !== this.kind) this.previous = undefined;
     this.kind = kind;
     this[name](exactly(value, membersOf[name], name));
   }
@@ -185,7 +189,8 @@ class Reading {
     const key = jwkOf(value);
     const kid = thumbprint(key);
     if (value.kid !== kid || value.alg !== 'EdDSA' || value.use !== 'sig') throw new Wrong('a key is not called by its thumbprint');
-    ascending([...this.keys.keys()].at(-1), kid, 'keys');
+    ascending(this.previous, kid, 'keys');
+    this.previous = kid;
     this.keys.set(kid, key);
   }
 
@@ -193,7 +198,8 @@ class Reading {
     const document = text(line.document, 'a document');
     const digest = digestOf(document);
     if (line.digest !== digest) throw new Wrong(`document ${String(line.digest)} has the digest ${digest}`);
-    ascending([...this.documents.keys()].at(-1), digest, 'documents');
+    ascending(this.previous, digest, 'documents');
+    this.previous = digest;
     this.documents.set(digest, document);
   }
 
@@ -306,7 +312,7 @@ class Reading {
       const [header, payload = '', signature] = jws.split('.');
       const body = base64url(payload, 'a witnessed head').toString('utf8');
       const head = object(parsed(body), 'a witnessed head');
-      if (head.stream !== this.stream) continue;
+      if (head.stream !== this.stream || head.org !== this.org) continue;
       this.signerOf(body, `${header}..${signature}`);
       this.agrees(Number(head.seq), head.hash, `the head that was witnessed at event ${String(head.seq)}`);
       last = Math.max(last, Number(head.seq));

@@ -103,6 +103,9 @@ describe('verify', () => {
     });
     expect((await run('verify', partial, '--keys', keys, '--partial')).code).toBe(0);
     expect((await run('verify', partial, '--partial')).code).toBe(3);
+    // A file that only the unsigned rest names: whoever cut the record could have written that.
+    const said = await run('verify', partial, '--keys', keys, '--partial', '--artifact', file('diff', 'diff'));
+    expect(said).toEqual({ code: 1, said: expect.stringMatching(/\(unsigned\)[\s\S]*no artifact of this run that is signed/) });
   });
 
   it('compares a file with the artifacts of the run', async () => {

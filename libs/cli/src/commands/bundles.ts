@@ -66,7 +66,8 @@ export function verifyCommand(file: string, options: VerifyOptions, output: Outp
   const code = strangers.length > 0 ? exitCodes.run_failed : accepted ? exitCodes.ok : exitCodeOf[report.verdict];
   if (output.json) output.out(JSON.stringify({ ...report, trusted: from, strangers }));
   else
-    for (const line of [...reportLines(report, from), ...strangers.map((each) => `  ${each} is no artifact of this run`)]) output.out(line);
+    for (const line of [...reportLines(report, from), ...strangers.map((each) => `  ${each} is no artifact of this run that is signed`)])
+      output.out(line);
   return code;
 }
 
@@ -99,10 +100,11 @@ function parsedKeys(text: string, file: string): KeySet {
   }
 }
 
+/** What is not signed yet vouches for nothing: whoever handed the bundle over may have added it. */
 const strangeFiles = (report: Report, files: readonly string[]): string[] =>
   files.filter((file) => {
     const digest = `sha256:${createHash('sha256').update(readBytes(file)).digest('hex')}`;
-    return !report.artifacts.some(({ sha256 }) => sha256 === digest);
+    return !report.artifacts.some(({ sha256, seq }) => sha256 === digest && seq <= report.signedTo);
   });
 
 /** What is said quotes the file: however long and whatever is in it, it must not look like a line of ours. */
@@ -123,7 +125,9 @@ function reportLines(report: Report, from: string | null): string[] {
   const about = `${stream === null ? 'this file' : plain(stream.replace('-', ' '))}: `;
   if (finding !== null) return [`TAMPERED  ${about}${findingText(finding)}`];
   const signers = report.signers.map((kid) => `  signer    ${kid}`);
-  const artifacts = report.artifacts.map(({ kind, sha256 }) => `  ${oneLine(kind, 20).padEnd(9)} ${oneLine(sha256, 80)}`);
+  const artifacts = report.artifacts.map(
+    ({ kind, sha256, seq }) => `  ${oneLine(kind, 20).padEnd(9)} ${oneLine(sha256, 80)}${seq > report.signedTo ? ' (unsigned)' : ''}`,
+  );
   const witnessed =
     report.witnessed === null ? [] : [`  witnessed ${report.witnessed === 0 ? 'nothing of this run' : `to event ${report.witnessed}`}`];
   const lines = [`${about}${report.events} events, ${signedText(report)}`, ...signers, ...artifacts, ...witnessed];
