@@ -2,25 +2,35 @@ import type {
   AgentView,
   ApprovalView,
   ArtifactView,
+  BacktestBody,
+  BacktestView,
   BudgetView,
+  ClonePolicyBody,
   CostDimension,
   CostGroup,
   CreateAgentBody,
   CreateSessionBody,
   DecideApprovalBody,
+  DecideProposalBody,
   EventView,
   GateDimension,
   GateGroup,
   Page,
   ParkedView,
+  PolicyCheck,
+  PolicyProposalView,
   PolicyView,
+  PublishedPolicy,
   ReadModelView,
+  RevertPolicyBody,
   ReviseAgentBody,
   Role,
   SessionView,
   SetBudgetBody,
   Summary,
+  TokenView,
 } from '@fluidbox/contracts';
+import type { z } from 'zod';
 import { exitCodes } from '../exit-codes';
 import { CommandFailure } from '../failure';
 import { readServerSentEvents } from './sse';
@@ -45,6 +55,8 @@ const searchOf = (query: Readonly<Record<string, string | number | undefined>>):
   new URLSearchParams(
     Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)] as [string, string]])),
   );
+
+const policyPath = (...parts: string[]): string => `/v1/policies/${parts.map(encodeURIComponent).join('/')}`;
 
 /** The stream ended before the run did: its token is not good any more, or it may not see the run. */
 function endOf(data: string): ApiError {
@@ -148,8 +160,42 @@ export class ApiClient {
   policy(name: string, version?: number): Promise<PolicyView> {
     return this.json('GET', `/v1/policies/${encodeURIComponent(name)}${version === undefined ? '' : `?version=${version}`}`);
   }
-  importPolicy(name: string, body: { source: string; summary?: string; base_version?: number }): Promise<PolicyView> {
-    return this.json('PUT', `/v1/policies/${encodeURIComponent(name)}`, body);
+  publishPolicy(name: string, body: { source: string; summary?: string; base_version?: number }): Promise<PublishedPolicy> {
+    return this.json('PUT', policyPath(name), body);
+  }
+  /** For callers who need the version to govern: a proposal is an error. */
+  async importPolicy(name: string, body: { source: string; summary?: string; base_version?: number }): Promise<PolicyView> {
+    const published = await this.publishPolicy(name, body);
+    if ('proposal' in published)
+      throw new ApiError(409, 'conflict', `policy ${name} waits for a second person: proposal ${published.proposal.id}`);
+    return published;
+  }
+  policyVersions(name: string): Promise<{ data: Omit<PolicyView, 'source'>[] }> {
+    return this.json('GET', policyPath(name, 'versions'));
+  }
+  revertPolicy(name: string, body: RevertPolicyBody): Promise<PublishedPolicy> {
+    return this.json('POST', policyPath(name, 'revert'), body);
+  }
+  clonePolicy(name: string, body: ClonePolicyBody): Promise<PublishedPolicy> {
+    return this.json('POST', policyPath(name, 'clone'), body);
+  }
+  deletePolicy(name: string): Promise<{ name: string; last_version: number }> {
+    return this.json('DELETE', policyPath(name));
+  }
+  checkPolicy(source: string): Promise<PolicyCheck> {
+    return this.json('POST', '/v1/policies/validate', { source });
+  }
+  backtestPolicy(name: string, body: z.input<typeof BacktestBody>): Promise<BacktestView> {
+    return this.json('POST', policyPath(name, 'backtest'), body);
+  }
+  policyProposals(query: { policy?: string; closed?: string }): Promise<{ data: Omit<PolicyProposalView, 'source'>[] }> {
+    return this.json('GET', `/v1/policy-proposals?${searchOf(query)}`);
+  }
+  policyProposal(name: string, id: string): Promise<PolicyProposalView> {
+    return this.json('GET', policyPath(name, 'proposals', id));
+  }
+  decideProposal(name: string, id: string, body: DecideProposalBody): Promise<PolicyProposalView> {
+    return this.json('POST', policyPath(name, 'proposals', id, 'decision'), body);
   }
   createToken(body: {
     name: string;
@@ -158,7 +204,7 @@ export class ApiClient {
   }): Promise<{ name: string; role: Role; token: string; expires_at: string }> {
     return this.json('POST', '/v1/tokens', body);
   }
-  tokens(): Promise<{ data: { name: string; role: Role; created_at: string; expires_at: string; last_used_at: string | null }[] }> {
+  tokens(): Promise<{ data: TokenView[] }> {
     return this.json('GET', '/v1/tokens');
   }
   async revokeToken(name: string): Promise<void> {

@@ -3,7 +3,6 @@ import { type ApiClient, ApiError } from '../api/client';
 import { exitCodes } from '../exit-codes';
 import { CommandFailure } from '../failure';
 import { type Output, table } from '../output';
-import { oneLine } from '../paint';
 
 /** What an agent is made of; what is left out takes the default, or stays as it is in a revision. */
 export interface AgentOptions {
@@ -66,43 +65,6 @@ export async function listAgentsCommand(api: ApiClient, output: Output): Promise
       table([
         ['AGENT', 'REVISION', 'HARNESS', 'MODEL', 'POLICY'],
         ...data.map((agent) => [agent.name, String(agent.revision), agent.harness, agent.model, agent.policy]),
-      ]),
-    );
-  return exitCodes.ok;
-}
-
-export async function importPolicyCommand(
-  api: ApiClient,
-  options: { name: string; source: string; summary?: string; baseVersion?: number },
-  output: Output,
-): Promise<number> {
-  const policy = await api.importPolicy(options.name, {
-    source: options.source,
-    ...(options.summary === undefined ? {} : { summary: options.summary }),
-    ...(options.baseVersion === undefined ? {} : { base_version: options.baseVersion }),
-  });
-  output.out(
-    output.json
-      ? JSON.stringify(policy)
-      : `${policy.name} version ${policy.version} ${policy.digest}${policy.appended === false ? ' (unchanged)' : ''}`,
-  );
-  return exitCodes.ok;
-}
-
-export async function getPolicyCommand(api: ApiClient, name: string, version: number | undefined, output: Output): Promise<number> {
-  const policy = await api.policy(name, version);
-  output.out(output.json ? JSON.stringify(policy) : policy.source);
-  return exitCodes.ok;
-}
-
-export async function listPoliciesCommand(api: ApiClient, output: Output): Promise<number> {
-  const { data } = await api.policies();
-  if (output.json) output.out(JSON.stringify(data));
-  else
-    output.out(
-      table([
-        ['POLICY', 'VERSION', 'BY', 'CREATED', 'SUMMARY'],
-        ...data.map((policy) => [policy.name, String(policy.version), policy.by, policy.created_at, oneLine(policy.summary, 60)]),
       ]),
     );
   return exitCodes.ok;

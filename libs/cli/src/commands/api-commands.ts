@@ -6,21 +6,12 @@ import { type Connection, withApi } from '../api/connect';
 import { CommandFailure } from '../failure';
 import { type LocalStack, withLocalStack } from '../local-stack';
 import { type Output, standardOutput } from '../output';
-import { readTextFile } from '../text-file';
-import {
-  type AgentOptions,
-  createAgentCommand,
-  getPolicyCommand,
-  importPolicyCommand,
-  listAgentsCommand,
-  listPoliciesCommand,
-  reviseAgentCommand,
-} from './agents';
+import { type AgentOptions, createAgentCommand, listAgentsCommand, reviseAgentCommand } from './agents';
 import { approvalsCommand, decideCommand } from './approvals';
 import { listBudgetsCommand, setBudgetCommand } from './budgets';
 import { listParkedCommand, rebuildCommand, replayParkedCommand } from './operations';
-import { convertPolicy, type ImportOptions, importFormats } from './policy/import-policy';
-import { onFiles, registerPolicyFiles } from './policy/register';
+import { registerPolicyFiles } from './policy/register';
+import { registerPolicyVersions } from './policy/register-versions';
 import { costsCommand, decisionsCommand } from './reports';
 import { cancelCommand, diffCommand, getCommand, listCommand, runCommand, watchCommand, workspaceOf } from './runs';
 import { createTokenCommand, listTokensCommand, revokeTokenCommand } from './tokens';
@@ -192,7 +183,9 @@ function registerManagement(program: Command): void {
   registerTokens(program.command('token').description('named API tokens'));
   registerBudgets(program.command('budget').description('limits that many runs share'));
   registerAgents(program.command('agent').description('agents and their revisions'));
-  registerPolicies(program.command('policy').description('policies and their versions'));
+  const policy = program.command('policy').description('policies and their versions');
+  registerPolicyVersions(policy, call);
+  registerPolicyFiles(policy, call);
   registerReports(program);
   registerOperations(program);
 }
@@ -261,40 +254,4 @@ function registerAgents(agent: Command): void {
   withJson(agent.command('list'))
     .description('agents, each in its newest revision')
     .action((options: { json?: boolean }) => call(options.json, listAgentsCommand));
-}
-
-function registerPolicies(policy: Command): void {
-  withJson(policy.command('list'))
-    .description('policies, each in its newest version')
-    .action((options: { json?: boolean }) => call(options.json, listPoliciesCommand));
-  withJson(policy.command('get <name>'))
-    .description('print a policy as it was written')
-    .option('--version <n>', 'default: newest', Number)
-    .action((name: string, options: { json?: boolean; version?: number }) =>
-      call(options.json, (api, output) => getPolicyCommand(api, name, options.version, output)),
-    );
-  withJson(policy.command('import'))
-    .description('add a version of a policy; its own tests have to pass. With --format: write one out of other rules, and add nothing')
-    .requiredOption('--name <name>', 'policy to add it to, or a new one')
-    .requiredOption('--file <path>', 'the document; `-` reads stdin')
-    .option('--summary <text>', 'what changed')
-    .option('--base-version <n>', 'refuse when another version is newest', Number)
-    .addOption(
-      new Option(
-        '--format <format>',
-        'the file is a settings.json of Claude Code, a .rules of Codex or a policy of the public fluidbox',
-      ).choices(importFormats),
-    )
-    .option('--config <path>', 'with --format codex: its config.toml')
-    .option('--out <path>', 'with --format: write the policy there instead of to stdout')
-    .action(
-      (options: Omit<ImportOptions, 'format'> & Partial<ImportOptions> & { summary?: string; baseVersion?: number; json?: boolean }) => {
-        const { format } = options;
-        if (format !== undefined) return onFiles((output) => convertPolicy({ ...options, format }, output), options.json);
-        // Before anything is started: a wrong path needs no stack to be refused.
-        const source = readTextFile(options.file, '--file');
-        return call(options.json, (api, output) => importPolicyCommand(api, { ...options, source }, output));
-      },
-    );
-  registerPolicyFiles(policy);
 }

@@ -24,8 +24,8 @@ export async function listTokensCommand(api: ApiClient, output: Output): Promise
   else
     output.out(
       table([
-        ['NAME', 'ROLE', 'EXPIRES', 'LAST USED'],
-        ...data.map((token) => [token.name, token.role, token.expires_at, token.last_used_at ?? 'never']),
+        ['NAME', 'ROLE', 'EXPIRES', 'LAST USED', 'MADE BY'],
+        ...data.map((token) => [token.name, token.role, token.expires_at, token.last_used_at ?? 'never', token.made_by ?? 'unknown']),
       ]),
     );
   return exitCodes.ok;

@@ -29,12 +29,12 @@ export function convertPolicy(options: ImportOptions, output: Output): number {
     const colour = { stricter: output.paint.green, dropped: output.paint.yellow, wider: output.paint.red };
     for (const { entry, outcome, why } of notes)
       output.err(`${colour[outcome](outcome.padEnd(8))} ${oneLine(entry, 80)}: ${oneLine(why, 160)}`);
-    if (options.out !== undefined) output.err(`written to ${options.out}; read it, run its tests, then import it without --format`);
+    if (options.out !== undefined) output.err(`written to ${options.out}; read it, run its tests, then publish it: policy publish`);
   }
   return notes.some(({ outcome }) => outcome === 'wider') ? findings : exitCodes.ok;
 }
 
-function importedFrom({ format, name, file, config }: ImportOptions): Imported {
+export function importedFrom({ format, name, file, config }: ImportOptions): Imported {
   const text = readTextFile(file, '--file');
   switch (format) {
     case 'claude':

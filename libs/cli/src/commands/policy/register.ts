@@ -1,7 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { ApiClient } from '../../api/client';
+import { exitCodes } from '../../exit-codes';
 import { CommandFailure } from '../../failure';
 import { type Output, standardOutput } from '../../output';
-import { type BacktestOptions, backtestPolicies, diffPolicyFiles } from './backtest-policies';
+import { backtestHistory } from './backtest-history';
+import { backtestPolicies, diffPolicyFiles } from './backtest-policies';
 import { lintPolicyFile, testPolicyFile, validatePolicyFile } from './check-policy';
 import { type ExplainOptions, explainCalls } from './explain-calls';
 import { recordedCalls } from './read-calls';
@@ -26,8 +29,42 @@ export function onFiles(work: (output: Output) => number, json: boolean | undefi
   if (code !== 0) throw new CommandFailure('', code);
 }
 
-/** Commands that work on files alone: no stack, no network. */
-export function registerPolicyFiles(policy: Command): void {
+/** Does `work` with a stack. */
+export type Call = (json: boolean | undefined, work: (api: ApiClient, output: Output) => Promise<number>) => Promise<void>;
+
+const backtestHelp = `
+With a name: over the newest calls that the stack recorded. --to and --from are files or versions, --calls is how many (at most 10000).
+Without one: over the calls of a file, one a line: {tool, input, cwd?} or {projection}, with run, call_id, at, ok, ran where known; \`-\` reads stdin.`;
+
+interface BacktestWords {
+  readonly to: string;
+  readonly from?: string;
+  readonly calls?: string;
+  readonly since?: string;
+  readonly ownRuns?: boolean;
+  readonly json?: boolean;
+}
+
+function backtestAction(name: string | undefined, words: BacktestWords, call: Call): Promise<void> {
+  const { json, calls, to, from } = words;
+  if (name === undefined) {
+    if (from === undefined || calls === undefined)
+      throw new CommandFailure('name a policy for the recorded calls of the stack, or give --from FILE and --calls FILE', exitCodes.usage);
+    return backtestPolicies({ from, to }, recordedCalls(calls), standardOutput(json === true)).then((code) => {
+      if (code !== 0) throw new CommandFailure('', code);
+    });
+  }
+  if (calls !== undefined && !/^[1-9]\d{0,4}$/.test(calls))
+    throw new CommandFailure(`--calls ${calls}: with a policy it is how many recorded calls, from 1 to 10000`, exitCodes.usage);
+  if (words.since !== undefined && Number.isNaN(Date.parse(words.since)))
+    throw new CommandFailure(`--since ${words.since}: is not a time such as 2026-11-01 or 2026-11-01T08:00:00Z`, exitCodes.usage);
+  const { calls: _, ...rest } = words;
+  const work = backtestHistory(name, { ...rest, ...(calls === undefined ? {} : { calls: Number(calls) }) });
+  return call(json, work);
+}
+
+/** Commands that work on files alone: no stack, no network; and `backtest`, which does either. */
+export function registerPolicyFiles(policy: Command, call: Call): void {
   withJson(policy.command('validate <file>'))
     .description('parse strictly and name every problem with its line; exit 1 on findings')
     .addHelpText('after', checkHelp)
@@ -43,18 +80,15 @@ export function registerPolicyFiles(policy: Command): void {
   withJson(policy.command('diff <old> <new>'))
     .description('what changed between two documents, and whether it may let calls through more easily (exit 1)')
     .action((from: string, to: string, { json }: { json?: boolean }) => onFiles((output) => diffPolicyFiles(from, to, output), json));
-  withJson(policy.command('backtest'))
+  withJson(policy.command('backtest [name]'))
     .description('what another version would have said to recorded calls; exit 1 when it would have let one through more easily')
-    .requiredOption('--from <file>', 'the document that decides now')
-    .requiredOption('--to <file>', 'the one that shall')
-    .requiredOption(
-      '--calls <file>',
-      'one call per line: {tool, input, cwd?} or {projection}, with run, call_id, at, ok, ran where known; `-` reads stdin',
-    )
-    .action(async ({ json, calls, ...options }: BacktestOptions & { calls: string; json?: boolean }) => {
-      const code = await backtestPolicies(options, recordedCalls(calls), standardOutput(json === true));
-      if (code !== 0) throw new CommandFailure('', code);
-    });
+    .requiredOption('--to <file>', 'the document that shall decide; with a name also a version')
+    .option('--from <file>', 'the one that decides now; with a name also a version (default: the newest)')
+    .option('--calls <calls>', 'how many recorded calls, or the file that holds them')
+    .option('--since <time>', 'with a name: no calls before it')
+    .option('--own-runs', 'with a name: only runs that ran under this policy')
+    .addHelpText('after', backtestHelp)
+    .action((name: string | undefined, words: BacktestWords) => backtestAction(name, words, call));
   withJson(policy.command('explain'))
     .description('what the gate would say to a call, by which rule, and what would change it')
     .requiredOption('--policy <file>', 'the document; `-` reads stdin')
