@@ -34,6 +34,13 @@ describe('a line of the timeline', () => {
     expect(said({ account: { scope: 'agent:fixer', period: '2026-11' } })).toContain('cost_micro_usd of agent:fixer (2026-11) 90 of 100');
   });
 
+  it('says of a call that an observing policy let pass what it would have been', () => {
+    const decision = { tool: 'Bash', verdict: 'allow', source: 'observe', original_verdict: 'deny' };
+    const line = timelineLine(event('tool.decision', decision, { reason: 'curl is denied' }), startedAt, noColour);
+    expect(line).toContain('WOULD DENY Bash let pass, the policy only observes curl is denied');
+    expect(timelineLine(event('tool.decision', { ...decision, source: 'policy' }), startedAt, noColour)).not.toContain('WOULD');
+  });
+
   it('leaves bookkeeping out and shows an event it does not know as it is', () => {
     expect(timelineLine(event('lease.granted', { generation: 1 }), startedAt, noColour)).toBeNull();
     expect(timelineLine(event('something.newer', { x: 1 }), startedAt, noColour)).toContain('{"x":1}');

@@ -68,6 +68,8 @@ function describe(event: EventView, paint: Paint, width: number): string | null 
     case 'tool.requested':
       return `${paint.cyan(text(data.tool))} ${oneLine(text(content?.summary).replace(`${text(data.tool)}: `, ''), width)}`;
     case 'tool.decision': {
+      if (data.source === 'observe')
+        return `${paint.yellow(`WOULD ${text(data.original_verdict).toUpperCase()}`)} ${text(data.tool)} ${paint.dim('let pass, the policy only observes')} ${oneLine(text(content?.reason), width)}`.trimEnd();
       const verdict = data.verdict === 'allow' ? paint.green('ALLOW') : paint.red('DENY');
       return `${verdict} ${text(data.tool)} ${paint.dim(`by ${text(data.source)}`)} ${data.verdict === 'allow' ? '' : oneLine(text(content?.reason), width)}`.trimEnd();
     }

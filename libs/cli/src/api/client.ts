@@ -18,6 +18,7 @@ import type {
   Page,
   ParkedView,
   PolicyCheck,
+  PolicyDocument,
   PolicyProposalView,
   PolicyView,
   PublishedPolicy,
@@ -25,6 +26,7 @@ import type {
   RevertPolicyBody,
   ReviseAgentBody,
   Role,
+  RunSpec,
   SessionView,
   SetBudgetBody,
   Summary,
@@ -100,6 +102,10 @@ export class ApiClient {
   }
   async session(id: string): Promise<SessionView> {
     return (await this.json<{ session: SessionView }>('GET', `/v1/sessions/${encodeURIComponent(id)}`)).session;
+  }
+  /** What governs the run; its policy stands inside in full. */
+  spec(id: string): Promise<RunSpec & { policy: { document: PolicyDocument } }> {
+    return this.json('GET', `/v1/sessions/${encodeURIComponent(id)}/spec`);
   }
   sessions(query: { limit: number; cursor?: string; status?: string }): Promise<Page<SessionView>> {
     return this.json('GET', `/v1/sessions?${searchOf(query)}`);

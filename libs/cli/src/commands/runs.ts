@@ -7,7 +7,7 @@ import { CommandFailure } from '../failure';
 import { type Output, table } from '../output';
 import { readTextFile } from '../text-file';
 import { followRun, leavingLines, tellHowToDecide } from './follow-run';
-import { sessionLines } from './session-lines';
+import { observesOnly, sessionLines } from './session-lines';
 
 export interface RunOptions {
   readonly agent: string;
@@ -80,6 +80,8 @@ export async function watchCommand(
   };
   process.once('SIGINT', onInterrupt);
   try {
+    const { policy } = await api.spec(id);
+    if (policy.document.mode === 'observe') output.err(output.paint.red(observesOnly(policy.name)));
     return (await followRun(api, id, output, { ...options, onEvent: (event) => tellHowToDecide(api, id, event, output) })).exitCode;
   } finally {
     process.off('SIGINT', onInterrupt);
@@ -88,7 +90,7 @@ export async function watchCommand(
 
 export async function getCommand(api: ApiClient, id: string, output: Output): Promise<number> {
   const session = await api.session(id);
-  output.out(output.json ? JSON.stringify(session) : sessionLines(session).join('\n'));
+  output.out(output.json ? JSON.stringify(session) : sessionLines(session, (await api.spec(id)).policy.document.mode).join('\n'));
   return session.outcome === null ? exitCodes.ok : exitCodeOfOutcome(session.outcome);
 }
 

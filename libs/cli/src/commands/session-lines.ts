@@ -3,8 +3,12 @@ import { wrapped } from '../paint';
 
 const usd = (microUsd: number): string => `$${(microUsd / 1e6).toFixed(4)}`;
 
+/** Said wherever a person looks at such a run: nothing but its tier and budgets holds it. */
+export const observesOnly = (policy: string): string =>
+  `OBSERVED ONLY: policy ${policy} lets every call pass and records what it would have decided; trust tier, budgets and sandbox still bind`;
+
 /** A run for a person: what came of it and why first. Everything is in `--json`. */
-export function sessionLines(session: SessionView): string[] {
+export function sessionLines(session: SessionView, mode: 'enforce' | 'observe' = 'enforce'): string[] {
   const { usage, budgets } = session;
   const rows: (readonly [string, string | null])[] = [
     ['run', session.id],
@@ -19,6 +23,7 @@ export function sessionLines(session: SessionView): string[] {
       `${session.agent} revision ${session.agent_revision} · ${session.harness} · ${session.model} · ${session.trust_tier}, ${session.autonomy}`,
     ],
     ['policy', `${session.policy} version ${session.policy_version}`],
+    ['mode', mode === 'observe' ? observesOnly(session.policy) : null],
     ['cost', `${usd(usage.cost_micro_usd)}${budgets.max_cost_micro_usd === null ? '' : ` of ${usd(budgets.max_cost_micro_usd)}`}`],
     [
       'calls',
