@@ -47,6 +47,13 @@ describe('a diff', () => {
       'narrows',
     ],
     [
+      'an ask entry where the rest is denied',
+      'tools: [{ match: [Bash], action: allow, shell: { allow: [ls], on_no_match: deny } }]',
+      'tools: [{ match: [Bash], action: allow, shell: { allow: [ls], ask: [rm], on_no_match: deny } }]',
+      'tools[0].shell.ask',
+      'unclear',
+    ],
+    [
       'entries in another order',
       'tools: [{ match: [Bash], action: allow, shell: { allow: [ls, rm] } }]',
       'tools: [{ match: [Bash], action: allow, shell: { allow: [rm, ls] } }]',

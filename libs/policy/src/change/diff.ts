@@ -185,8 +185,10 @@ function* shellChanges(old: PolicyRule, next: PolicyRule, changed: Changed): Gen
     ['deny', 'narrows'],
     ['deny_regex', 'narrows'],
   ] as const) {
-    const effect = listEffect(was[list], is[list], whenAdded);
-    // Where every other command is denied, an ask list changes nothing but makes a reading of `maybe` milder; where it is allowed, an allow list is nothing.
+    const byLists = listEffect(was[list], is[list], whenAdded);
+    // Where every other command is denied, an entry of ask is what lets a person approve one.
+    const isEither = list === 'ask' && (was.on_no_match === 'deny' || is.on_no_match === 'deny');
+    const effect = byLists !== 'none' && isEither ? 'unclear' : byLists;
     if (effect !== 'none') yield changed(`shell.${list}`, effect, was[list], is[list]);
     else if (canonical(was[list]) !== canonical(is[list])) yield changed(`shell.${list}`, 'none', was[list], is[list]);
   }
