@@ -18,9 +18,15 @@ const folderOf = (service: ServiceName): string => `services/${service}/src`;
 
 function appendsOf(service: ServiceName): string[] {
   const types = Object.entries(eventTypes).filter(([, { appender }]) => appender.split(/, | or /).includes(service));
-  // run-specs has streams of its own, and what is erased after a run has ended stands beside it; everything else is in the stream of a run.
+  // run-specs and delivery have streams of their own, and what is erased after a run has ended stands beside it; everything else is in the stream of a run.
   const categoryOf = (type: string): string =>
-    service === 'run-specs' ? (type.split('.')[0] ?? '') : type === 'content.erased' ? 'erasure' : 'run';
+    service === 'run-specs' || type.startsWith('webhook.')
+      ? (type.split('.')[0] ?? '')
+      : type.startsWith('callback.')
+        ? 'delivery'
+        : type === 'content.erased'
+          ? 'erasure'
+          : 'run';
   return [...new Set(types.map(([type]) => categoryOf(type)))].sort();
 }
 

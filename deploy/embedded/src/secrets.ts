@@ -9,6 +9,7 @@ import { makePrivateFolder, readIfPresent, readJsonIfPresent, writeFileAtomicall
 export interface SecretFiles {
   readonly dir: string;
   readonly kek: string;
+  readonly deliveryKey: string;
   readonly tokenKey: string;
   readonly tokenPublicKeys: string;
   readonly ledgerKey: string;
@@ -24,6 +25,7 @@ export function secretFiles(dir: string): SecretFiles {
   return {
     dir,
     kek: at('kek'),
+    deliveryKey: at('delivery-key'),
     tokenKey: at('token-key.pem'),
     tokenPublicKeys: at('token-public-keys.json'),
     ledgerKey: at('ledger-key.pem'),
@@ -65,6 +67,7 @@ export function ensureSecrets(dir: string, dataExists: boolean): SecretFiles {
     );
   }
   writeOnce(files.kek, () => randomBytes(32).toString('hex'));
+  writeOnce(files.deliveryKey, () => randomBytes(32).toString('hex'));
   writeOnce(files.adminToken, () => `fbx_admin_${randomBytes(32).toString('base64url')}`);
   writeKeyPairOnce(files.tokenKey, files.tokenPublicKeys);
   writeKeyPairOnce(files.ledgerKey, files.ledgerPublicKeys);

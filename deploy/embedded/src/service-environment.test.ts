@@ -60,6 +60,6 @@ describe('environment of a service', () => {
 
   it('has the way out only where a service talks to others', () => {
     const withProxy = serviceNames.filter((name) => 'HTTPS_PROXY' in serviceEnvironment(name, facts));
-    expect(withProxy).toEqual(['llm-facade', 'scheduler']);
+    expect(withProxy).toEqual(['llm-facade', 'scheduler', 'delivery']);
   });
 });

@@ -54,6 +54,7 @@ export const variablesOf: Readonly<Record<ServiceName, readonly EnvironmentVaria
     'FLUIDBOX_WORKSPACE_FILES_MAX',
     'FLUIDBOX_WORKSPACE_MB_MAX',
   ],
+  delivery: ['FLUIDBOX_DELIVERY_KEY_FILE', 'FLUIDBOX_PUBLIC_URL', 'FLUIDBOX_WEBHOOK_PRIVATE_HOSTS'],
   projector: ['FLUIDBOX_LEDGER_KEY_FILE', 'FLUIDBOX_WITNESS_FILE'],
 };
 const everyService: readonly EnvironmentVariable[] = ['FLUIDBOX_SECRETS_FILE', 'FLUIDBOX_HOME', 'FLUIDBOX_LOG_LEVEL'];
@@ -70,8 +71,8 @@ const networkVariables = [
   'http_proxy',
   'no_proxy',
 ];
-/** The only services that talk to others than us: the model provider, and git. */
-const reachOut: readonly ServiceName[] = ['llm-facade', 'scheduler'];
+/** The only services that talk to others than us: the model provider, git, and who subscribed to webhooks. */
+const reachOut: readonly ServiceName[] = ['llm-facade', 'scheduler', 'delivery'];
 
 const pick = (from: Environment, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])));
@@ -98,6 +99,8 @@ function allValues(facts: DeploymentFacts): Environment {
     FLUIDBOX_KEK_FILE: secrets.kek,
     FLUIDBOX_TOKEN_KEY_FILE: secrets.tokenKey,
     FLUIDBOX_TOKEN_PUBLIC_KEYS_FILE: secrets.tokenPublicKeys,
+    FLUIDBOX_DELIVERY_KEY_FILE: secrets.deliveryKey,
+    FLUIDBOX_PUBLIC_URL: facts.caller.FLUIDBOX_PUBLIC_URL ?? `http://127.0.0.1:${ports.public}`,
     FLUIDBOX_LEDGER_KEY_FILE: secrets.ledgerKey,
     FLUIDBOX_LEDGER_PUBLIC_KEYS_FILE: secrets.ledgerPublicKeys,
     FLUIDBOX_ADMIN_TOKEN_FILE: secrets.adminToken,

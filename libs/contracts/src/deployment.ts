@@ -9,6 +9,7 @@ export const serviceNames = [
   'approvals',
   'llm-facade',
   'scheduler',
+  'delivery',
   'projector',
 ] as const;
 export const ServiceName = z.enum(serviceNames);
@@ -56,6 +57,10 @@ export const environmentVariables = {
   FLUIDBOX_WITNESS_FILE: 'projector: file that every signed head is appended to, best on the disk of another machine (default: none)',
   FLUIDBOX_LEDGER_PUBLIC_KEYS_FILE: 'gateway: JWKS of all keys that ever signed checkpoints, published at /v1/keys',
   FLUIDBOX_ADMIN_TOKEN_FILE: 'gateway: the bootstrap admin token',
+  FLUIDBOX_DELIVERY_KEY_FILE: 'delivery: the 32-byte key that seals URLs and secrets of webhooks, hex',
+  FLUIDBOX_PUBLIC_URL: 'delivery: base URL that links in webhooks begin with (default: where the gateway listens)',
+  FLUIDBOX_WEBHOOK_PRIVATE_HOSTS:
+    'delivery: comma-separated hosts (or host:port) of webhook URLs that may be http and may have a private address (default: none)',
   FLUIDBOX_PUBLIC_PORT: 'gateway: public listener (default 8787; 0 = any free port)',
   FLUIDBOX_CONTROL_PORT: 'runner-gateway: internal listener (default 8788; 0 = any free port)',
   FLUIDBOX_LLM_PORT: 'llm-facade: internal listener (default 8789; 0 = any free port)',

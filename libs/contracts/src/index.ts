@@ -1,3 +1,4 @@
+export * from './addresses';
 export * from './budgets';
 export * from './call-map';
 export * from './checkpoint';
@@ -19,3 +20,4 @@ export * from './subjects';
 export * from './text';
 export * from './timeline';
 export * from './upcast';
+export * from './webhooks';

@@ -95,6 +95,14 @@ const usage = { input_tokens: Count, output_tokens: Count, cache_read_tokens: Co
 /** An account that several runs spend from: of the organisation or of an agent, in one month (UTC) or altogether. */
 const account = { account: z.strictObject({ scope: BudgetScope, period: BudgetPeriod }).optional() };
 const spent = { budget: BudgetKind, limit: Count, spent: Count, ...account };
+/** `event_id`: what it told of; null for a test. */
+const callback = {
+  delivery_id: z.uuid(),
+  webhook_id: z.uuid(),
+  run_id: z.uuid().nullable(),
+  event_id: z.uuid().nullable(),
+  type: z.string().max(64),
+};
 const guard = { guard: z.enum(['same_call', 'denials', 'idle_model_calls']), count: Count, limit: Count };
 
 /** One row per event type. `terminal` data needs no row of its own: it is `session.status_changed` to a terminal status. */
@@ -441,6 +449,31 @@ export const eventTypes = {
   },
   // The name is free again; its versions stay readable, and the next one goes on with their numbers.
   'policy.deleted': { appender: 'run-specs', data: z.strictObject({ last_version: z.number().int(), by: z.string() }) },
+
+  // On the stream of the webhook. Of its URL only the origin: a path may itself be a secret.
+  'webhook.created': {
+    appender: 'delivery',
+    data: z.strictObject({
+      webhook_id: z.uuid(),
+      origin: z.string().max(300),
+      events: z.array(z.string().max(64)).min(1),
+      agent: z.string().nullable(),
+      by: z.string(),
+    }),
+  },
+  'webhook.secret_rotated': { appender: 'delivery', data: z.strictObject({ webhook_id: z.uuid(), by: z.string() }) },
+  // The receiver answered 410: it wants nothing more.
+  'webhook.disabled': { appender: 'delivery', data: z.strictObject({ webhook_id: z.uuid(), delivery_id: z.uuid() }) },
+  'webhook.removed': { appender: 'delivery', data: z.strictObject({ webhook_id: z.uuid(), by: z.string() }) },
+  // On the stream of the delivery, once it is settled. Delivered after it had failed, when a person asked for that.
+  'callback.delivered': {
+    appender: 'delivery',
+    data: z.strictObject({ ...callback, attempts: Count, status: z.number().int() }),
+  },
+  'callback.failed': {
+    appender: 'delivery',
+    data: z.strictObject({ ...callback, attempts: Count, reason: z.string().max(64), status: z.number().int().nullable() }),
+  },
 } as const satisfies Record<string, { appender: string; data: z.ZodType; content?: z.ZodType; projection?: z.ZodType }>;
 
 export type EventType = keyof typeof eventTypes;
@@ -449,10 +482,10 @@ export type EventContent<T extends EventType> = (typeof eventTypes)[T] extends {
 export const isEventType = (type: string): type is EventType => Object.hasOwn(eventTypes, type);
 
 /**
- * Where an event stands: `run-<uuid>`, `erasure-<uuid of the run>`, `agent-<uuid>`, `policy-<uuid>`; the last two are UUIDv5 of organisation and name (a name
+ * Where an event stands: `run-<uuid>`, `erasure-<uuid of the run>`, `webhook-<uuid>`, `delivery-<uuid>`, `agent-<uuid>`, `policy-<uuid>`; the last two are UUIDv5 of organisation and name (a name
  * may hold dots, a subject not).
  */
-export const streamCategories = ['run', 'agent', 'policy', 'erasure'] as const;
+export const streamCategories = ['run', 'agent', 'policy', 'erasure', 'webhook', 'delivery'] as const;
 export const StreamCategory = z.enum(streamCategories);
 export type StreamCategory = z.infer<typeof StreamCategory>;
 export interface StreamRef {

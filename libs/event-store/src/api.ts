@@ -157,6 +157,8 @@ export interface LogFollower {
   readonly types?: readonly string[];
   /** At least once unless the effect is written through `tx`. Throwing retries with backoff; after 10 tries the event is parked with its reason. */
   handle(events: readonly RecordedEvent[], tx: SqlClient): Promise<void>;
+  /** After the commit of every transaction of `handle` or `replay`: what it wrote can be seen now. */
+  committed?(): void;
   /** Handles a parked event that somebody asked for again, long after those that came behind it. Default: `handle`. */
   replay?(event: RecordedEvent, tx: SqlClient): Promise<void>;
 }

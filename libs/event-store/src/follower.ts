@@ -208,6 +208,7 @@ class FollowerLoop {
       await tx.commit();
       this.#position = position;
       this.#saved = { position, at: performance.now() };
+      if (events.length > 0) this.options.follower.committed?.();
     } catch (error) {
       await tx.rollback();
       throw error;
@@ -267,6 +268,7 @@ class FollowerLoop {
       for (const event of events) await (follower.replay?.(event, tx) ?? follower.handle([event], tx));
       await tx.query('delete from ledger.parked where name = $1 and global_position = $2', [follower.name, position]);
       await tx.commit();
+      follower.committed?.();
     } catch (error) {
       await tx.rollback();
       if (failureOf(error) === 'retry') throw error;

@@ -243,6 +243,12 @@ const changes: { readonly [T in EventType]: Change<T> } = {
   'policy.proposed': nothing,
   'policy.proposal_closed': nothing,
   'policy.deleted': nothing,
+  'webhook.created': nothing,
+  'webhook.secret_rotated': nothing,
+  'webhook.disabled': nothing,
+  'webhook.removed': nothing,
+  'callback.delivered': nothing,
+  'callback.failed': nothing,
 };
 
 function closeModelCall(

@@ -6,7 +6,7 @@ const fluidboxNamespace = Buffer.from('6f1d2b0c52f84f0f9c0a3e1f7b9d4c21', 'hex')
  * UUIDv5 (RFC 9562) of an organisation's own name for something. The same name gives the same id, so that a second creation collides in the
  * store instead of making a twin. `kind` keeps a run, an agent and a policy of one name apart.
  */
-export function uuidV5(org: string, kind: 'run' | 'agent' | 'policy', name: string): string {
+export function uuidV5(org: string, kind: 'run' | 'agent' | 'policy' | 'delivery', name: string): string {
   const hash = createHash('sha1')
     .update(fluidboxNamespace)
     .update(JSON.stringify([org, kind, name]))

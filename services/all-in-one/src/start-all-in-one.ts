@@ -1,4 +1,5 @@
 import { definition as approvals } from '@fluidbox/approvals';
+import { definition as delivery } from '@fluidbox/delivery';
 import { definition as gate } from '@fluidbox/gate';
 import { definition as gateway } from '@fluidbox/gateway';
 import { definition as llmFacade } from '@fluidbox/llm-facade';
@@ -21,6 +22,7 @@ const inOrder: readonly Start[] = [
   start(runs),
   start(gate),
   start(approvals),
+  start(delivery),
   start(projector),
   start(scheduler),
   start(llmFacade),

@@ -7,6 +7,7 @@ import { ApprovalsController } from './adapters/approvals.controller';
 import { ArtifactsController } from './adapters/artifacts.controller';
 import { BudgetsController } from './adapters/budgets.controller';
 import { postgresCheckpoints } from './adapters/checkpoints';
+import { DecisionLinkController } from './adapters/decision-link.controller';
 import { EventsController } from './adapters/events.controller';
 import { HealthController } from './adapters/health.controller';
 import { KeysController } from './adapters/keys.controller';
@@ -21,6 +22,7 @@ import { SessionsController } from './adapters/sessions.controller';
 import { postgresTokenStore } from './adapters/token-store';
 import { ARTIFACTS, AUTHENTICATE, CONTEXT, EXPORT, HUB, READ_MODELS, REPORTS, TOKENS } from './adapters/tokens';
 import { TokensController } from './adapters/tokens.controller';
+import { WebhooksController } from './adapters/webhooks.controller';
 import { type Authenticate, authenticate } from './app/authenticate';
 import type { ExportPorts } from './app/export-bundle';
 import { readArtifact } from './app/read-artifact';
@@ -53,6 +55,8 @@ export function gatewayModule(context: ServiceContext, config: Config): DynamicM
       PolicyProposalsController,
       BudgetsController,
       TokensController,
+      WebhooksController,
+      DecisionLinkController,
       KeysController,
       ReportsController,
       OperationsController,

@@ -46,6 +46,7 @@ export const serviceGrants: Readonly<Record<ServiceName, Grants>> = {
     'ledger.budget_corrections': 'select, insert',
   },
   scheduler: { ...appends, ...follows, 'ledger.run_keys': 'insert', 'ledger.artifacts': 'select, insert', 'scheduler.*': everything },
+  delivery: { ...appends, ...follows, 'ledger.run_keys': 'insert', 'delivery.*': everything },
   projector: { ...reads, ...follows, 'ledger.checkpoints': 'select, insert', 'read.*': `${everything}, truncate` },
   'runner-gateway': { ...reads },
   gateway: { ...reads, 'ledger.content': 'select', 'ledger.run_keys': 'select', 'gateway.*': everything, 'read.*': 'select' },

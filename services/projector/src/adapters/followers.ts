@@ -48,6 +48,6 @@ export const checkpointFollower = (ports: CheckpointPorts, clock: Clock): LogFol
 
 export const republishFollower = (ports: RepublishPorts): LogFollower => ({
   name: 'projector.republish',
-  categories: ['run', 'agent', 'policy', 'erasure'],
+  categories: ['run', 'agent', 'policy', 'erasure', 'webhook', 'delivery'],
   handle: (events) => republishGaps(ports, events),
 });

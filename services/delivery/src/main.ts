@@ -1,0 +1,4 @@
+import { runMain } from '@fluidbox/service-kit';
+import { definition } from './service';
+
+void runMain(definition);
