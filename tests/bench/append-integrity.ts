@@ -12,7 +12,7 @@ const sizes = {
   full: { runs: 1_000, events: 200, kills: 5 },
 };
 
-interface Faults {
+export interface Faults {
   gaps: number;
   lost: number;
   duplicates: number;
@@ -43,7 +43,8 @@ async function fillUnderKills(servers: Servers, ids: readonly string[], events: 
   return acknowledged;
 }
 
-async function faultsOf(servers: Servers, acknowledged: ReadonlyMap<string, number>, events: number): Promise<Faults> {
+/** What is wrong with runs that should hold `events` events each, and at least what was acknowledged. */
+export async function faultsOf(servers: Servers, acknowledged: ReadonlyMap<string, number>, events: number): Promise<Faults> {
   const gate = await servers.context('gate');
   const faults: Faults = { gaps: 0, lost: 0, duplicates: 0, chains: 0 };
   for (const [id, told] of acknowledged) {

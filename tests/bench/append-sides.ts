@@ -144,7 +144,7 @@ export async function allOf(gate: Pick<ServiceContext, 'store'>, stream: StreamR
   const rows: Rows[number][] = [];
   for (let page: Rows = await gate.store.readWithHashes(stream); page.length > 0; ) {
     rows.push(...page);
-    page = await gate.store.readWithHashes(stream, { after: rows.length });
+    page = await gate.store.readWithHashes(stream, { after: rows.at(-1)?.seq ?? 0 });
   }
   return rows;
 }

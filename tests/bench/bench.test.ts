@@ -31,7 +31,7 @@ describe('the benches at toy size', () => {
     },
   );
 
-  it('A6 finds nothing wrong after kill -9 of the appending process', async () => {
+  it('[LEDGER-4] A6 finds nothing wrong after kill -9 of the appending process', async () => {
     const figures = await benches.A6?.run(toy, async () => servers);
     expect(figures?.rounds).toEqual([{ gaps: 0, lost: 0, duplicates: 0, chains: 0 }]);
     expect(figures?.verified).toContain('4 runs × 20 events, 2 × kill -9');

@@ -16,7 +16,9 @@ export const growth: Bench = {
     for (const row of growthRows) {
       const points = await row.measure(servers, size);
       exponents[row.name] = exponentOf(points);
-      shown.push(`${row.name} ${points.map(({ size, cost }) => `${size}: ${cost.toPrecision(3)}`).join(', ')}`);
+      shown.push(`${row.name} ${points.map((point) => `${point.size}: ${point.cost.toPrecision(3)}`).join(', ')}`);
+      // The larger sizes take many minutes.
+      if (size !== 'toy') process.stderr.write(`fluidbox: ${shown.at(-1)}\n`);
     }
     return { rounds: [exponents], verified: shown.join('; '), settings: await servers.settings() };
   },

@@ -5,7 +5,7 @@ import { callOf } from '../rebuild/log';
 import { medianTime } from '../support/measure';
 import { flat, type GrowthRow, type Point } from './row';
 
-const events = { toy: [200, 1_000], usual: [1_000, 5_000, 20_000], full: [100, 1_000, 10_000, 100_000] };
+const events = { toy: [200, 1_000], usual: [1_000, 5_000, 20_000], full: [200, 1_000, 10_000, 100_000] };
 
 export const pageGrowth: GrowthRow = {
   name: 'pages',

@@ -51,6 +51,22 @@ async function fill({ ledger }: ServiceContext, { runs, events }: Extract<Order,
   await tell({ is: 'filled' });
 }
 
+async function dieAnswered({ ledger }: ServiceContext, { run }: Extract<Order, { do: 'die answered' }>): Promise<void> {
+  await ledger.record(runStream(run, 'default'), [{ ...decision(1), eventId: eventIdOf(run, 1) }]);
+  process.kill(process.pid, 'SIGKILL');
+}
+
+function obey(context: ServiceContext, order: Order): Promise<void> {
+  switch (order.do) {
+    case 'load':
+      return load(context, order);
+    case 'fill':
+      return fill(context, order);
+    case 'die answered':
+      return dieAnswered(context, order);
+  }
+}
+
 async function main(): Promise<void> {
   let context: ServiceContext | undefined;
   const module = (made: ServiceContext) => {
@@ -61,8 +77,7 @@ async function main(): Promise<void> {
   const ready = context;
   if (ready === undefined) throw new Error('the kit did not start');
   process.on('message', (message) => {
-    const order = message as Order;
-    void (order.do === 'load' ? load(ready, order) : fill(ready, order)).catch((error: unknown) => {
+    void obey(ready, message as Order).catch((error: unknown) => {
       process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
       process.exit(1);
     });

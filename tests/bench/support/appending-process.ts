@@ -7,7 +7,9 @@ export type Order =
   /** One caller for each run appends facts for so long. */
   | { readonly do: 'load'; readonly runs: readonly string[]; readonly ms: number }
   /** Brings each run from so many events to `events`, one after another, all runs at once. */
-  | { readonly do: 'fill'; readonly runs: readonly { readonly id: string; readonly from: number }[]; readonly events: number };
+  | { readonly do: 'fill'; readonly runs: readonly { readonly id: string; readonly from: number }[]; readonly events: number }
+  /** Appends one event, and is gone (kill -9) at the moment when the caller is answered: before the log hears. */
+  | { readonly do: 'die answered'; readonly run: string };
 
 /** What it tells. */
 export type Report =
@@ -19,6 +21,8 @@ export type Report =
 
 export interface AppendingProcess {
   order(order: Order): void;
+  /** Resolves when it has ended, by whatever. */
+  readonly gone: Promise<void>;
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>;
   /** Rejects when the process ends before it tells of this. */
@@ -29,11 +33,12 @@ export interface AppendingProcess {
 export async function startAppendingProcess(
   servers: Servers,
   onReport: (report: Report) => void = () => undefined,
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<AppendingProcess> {
   const root = path.resolve(__dirname, '../../..');
   const child = fork(path.join(__dirname, 'appending-main.ts'), {
     execArgv: ['--conditions=source', '--require', path.join(root, 'libs/tooling/process/register.cjs')],
-    env: { ...process.env, ...servers.environment },
+    env: { ...process.env, ...servers.environment, ...environment },
     serialization: 'advanced',
   });
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -55,6 +60,7 @@ export async function startAppendingProcess(
     });
   await next('ready');
   return {
+    gone,
     order: (order) => void child.send(order),
     kill: () => {
       child.kill('SIGKILL');

@@ -24,6 +24,8 @@ export interface Servers {
   settings(): Promise<Readonly<Record<string, string>>>;
   /** A Postgres and a NATS apart from these, for who fills the ledger in a way that nobody else should meet. They end with these, or before. */
   apart(): Promise<Servers>;
+  /** Stops Postgres, in order or by kill -9, and starts it again on the same port and data. */
+  restartPostgres(how: 'stop' | 'kill'): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -55,7 +57,7 @@ export async function startServers(): Promise<Servers> {
 async function open(dir: string, stops: (() => Promise<unknown>)[], stop: () => Promise<void>): Promise<Servers> {
   const password = randomBytes(16).toString('hex');
   const passwords = Object.fromEntries(serviceNames.map((name) => [name, password])) as Record<ServiceName, string>;
-  const postgres: RunningPostgres = await startPostgres({ dir: path.join(dir, 'postgres') });
+  let postgres: RunningPostgres = await startPostgres({ dir: path.join(dir, 'postgres') });
   stops.push(() => postgres.stop());
   const { urls } = await openDatabase(postgres, migrate, passwords);
   const users = serviceNames.map((user) => ({ user, password, permissions: natsPermissions(user) }));
@@ -90,6 +92,12 @@ async function open(dir: string, stops: (() => Promise<unknown>)[], stop: () => 
   return {
     connect,
     stop,
+    restartPostgres: async (how) => {
+      const { port } = postgres;
+      if (how === 'stop') await postgres.stop();
+      else process.kill(postgres.child.identity.pid, 'SIGKILL');
+      postgres = await startPostgres({ dir: path.join(dir, 'postgres'), port, exactPort: true });
+    },
     apart: async () => {
       const servers = await startServers();
       stops.push(() => servers.stop());
