@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type ServiceName, serviceNames } from '@fluidbox/contracts';
 import { migrate, migrations } from './postgres/migrate';
-import { serviceGrants, serviceRole } from './postgres/roles';
+import { policyOf, serviceGrants, serviceRole } from './postgres/roles';
 
 /** For tests only, where databases are thrown away: one fixed prefix, because roles belong to the whole cluster. */
 const prefix = 'fluidbox_test_';
@@ -10,7 +10,13 @@ const password = 'test';
 /** What `createDatabase({migrated: true})` of @fluidbox/testing copies. The key changes with the schema and its grants. */
 export const schemaForTests = {
   key: createHash('sha256')
-    .update(JSON.stringify([migrations().map((migration) => migration.checksum), serviceGrants]))
+    .update(
+      JSON.stringify([
+        migrations().map(({ checksum }) => checksum),
+        serviceGrants,
+        serviceNames.map((name) => policyOf(name, 'ledger.events')),
+      ]),
+    )
     .digest('hex')
     .slice(0, 16),
   migrate: async (url: string): Promise<void> => {

@@ -4,7 +4,7 @@ import { startTestPostgres, type TestDatabase, type TestPostgres } from '@fluidb
 import pg from 'pg';
 import type { AppendResult, EventStore } from '../api';
 import { verifyChain } from '../domain/chain';
-import { groupOf, newRun } from '../fixtures/events';
+import { sharedGroupOf as groupOf, newRun } from '../fixtures/events';
 import { testServiceUrl } from '../test-schema';
 import { appendQuery } from './batch';
 import { encodeGroup } from './encoded';

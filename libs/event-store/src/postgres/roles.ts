@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ServiceName, serviceNames } from '@fluidbox/contracts';
 import pg from 'pg';
+import { typesOf } from '../domain/appenders';
 
 type Grants = Readonly<Record<string, string>>;
 
@@ -9,11 +10,12 @@ const appends: Grants = {
   'ledger.content': 'select, insert',
   'ledger.documents': 'select, insert',
   'ledger.run_keys': 'select, insert',
-  'ledger.stream_heads': 'select, insert, update',
-  'ledger.budget_accounts': 'select, insert, update',
+  'ledger.stream_heads': 'select, insert (stream, org_id, category, seq, hash), update (seq, prev_hash, hash, generation, closed)',
   'ledger.checkpoints': 'select',
   'ledger.artifacts': 'select',
 };
+/** Who spends. A limit is not theirs: that is changed by the facade, on the word of an admin. */
+const spends: Grants = { 'ledger.budget_accounts': 'select, insert (scope, period), update (reserved, spent, updated_at)' };
 const follows: Grants = { 'ledger.positions': 'select, insert, update', 'ledger.parked': 'select, insert, update, delete' };
 const reads: Grants = {
   'ledger.events': 'select',
@@ -25,13 +27,14 @@ const reads: Grants = {
 const everything = 'select, insert, update, delete';
 
 /**
- * What each service may do, and nothing more. Nobody may change or delete an event. `runs` alone destroys keys and sealed content; the scheduler, which holds no
- * key-encryption key, cannot even read wrapped ones.
+ * What each service may do, and nothing more. Nobody may change or delete an event, and only the appenders of a type write one of it (`policyOf`). `runs` alone
+ * destroys keys and sealed content; the scheduler, which holds no key-encryption key, cannot even read wrapped ones.
  */
 export const serviceGrants: Readonly<Record<ServiceName, Grants>> = {
   runs: {
     ...appends,
     ...follows,
+    ...spends,
     'ledger.run_keys': 'select, insert, update',
     'ledger.content': 'select, insert, delete',
     'runs.*': everything,
@@ -42,6 +45,7 @@ export const serviceGrants: Readonly<Record<ServiceName, Grants>> = {
   'llm-facade': {
     ...appends,
     ...follows,
+    'ledger.budget_accounts': 'select, insert, update',
     'ledger.budget_limits': 'select, insert',
     'ledger.budget_corrections': 'select, insert',
   },
@@ -98,21 +102,32 @@ function grantStatements(name: ServiceName, role: string): string {
   ].join(';\n');
 }
 
-/** An append batch mixes organisations, so writers see and insert all rows; a bound role sees those of the organisation its transaction names. */
+/**
+ * An append batch mixes organisations, so writers see and insert all rows; a bound role sees those of the organisation its transaction names. An event is
+ * written by the appenders of its type: a service that was taken over cannot speak for another one.
+ */
+export function policyOf(name: ServiceName, table: string): string {
+  if (boundToOrganisation.includes(name)) return "for select to {role} using (org_id = current_setting('fluidbox.org', true))";
+  const types = typesOf(name).map((type) => pg.escapeLiteral(type));
+  return `to {role} using (true) with check (${table === 'ledger.events' ? `type = any (array[${types.join(', ')}]::text[])` : 'true'})`;
+}
+
+/** What a policy says stands in its comment: one that says something else is replaced, in one statement, so that no append falls between. */
 async function addPolicies(client: pg.Client, name: ServiceName, roleName: string): Promise<void> {
-  const bound = boundToOrganisation.includes(name);
-  const { rows } = await client.query<{ schema: string; table: string }>(
-    `select n.nspname as schema, c.relname as table from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where c.relrowsecurity and has_table_privilege($1, c.oid, 'select, insert')
-       and not exists (select from pg_policies p where p.schemaname = n.nspname and p.tablename = c.relname and p.policyname = $2)`,
-    [roleName, roleName],
+  const { rows } = await client.query<{ table: string; said: string | null }>(
+    `select n.nspname || '.' || c.relname as table, obj_description(p.oid, 'pg_policy') as said
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_policy p on p.polrelid = c.oid and p.polname = $1
+     where c.relrowsecurity and has_any_column_privilege($1, c.oid, 'select, insert')`,
+    [roleName],
   );
   const role = pg.escapeIdentifier(roleName);
-  for (const { schema, table } of rows) {
-    const rule = bound
-      ? `for select to ${role} using (org_id = current_setting('fluidbox.org', true))`
-      : `to ${role} using (true) with check (true)`;
-    await client.query(`create policy ${role} on ${schema}.${table} ${rule}`);
+  for (const { table, said } of rows) {
+    const policy = policyOf(name, table);
+    if (said === policy) continue;
+    await client.query(
+      `drop policy if exists ${role} on ${table}; create policy ${role} on ${table} ${policy.replace('{role}', role)};
+       comment on policy ${role} on ${table} is ${pg.escapeLiteral(policy)}`,
+    );
   }
 }
 

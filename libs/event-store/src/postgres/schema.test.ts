@@ -1,7 +1,20 @@
-import { type ServiceName, serviceNames } from '@fluidbox/contracts';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import {
+  type EventDraft,
+  type EventType,
+  eventTypes,
+  type ServiceName,
+  type StreamRef,
+  serviceNames,
+  versionOf,
+} from '@fluidbox/contracts';
 import { startTestPostgres, type TestDatabase, type TestPostgres } from '@fluidbox/testing';
 import pg from 'pg';
-import { groupOf, newRun } from '../fixtures/events';
+import type { AppendGroup } from '../api';
+import { typesOf } from '../domain/appenders';
+import { clock, groupOf, ids, newRun, sharedGroupOf } from '../fixtures/events';
+import { prepareEvent } from '../prepare';
 import { testServiceUrl } from '../test-schema';
 import { assertSchemaVersion, migrate } from './migrate';
 import { createPostgresStore } from './postgres-store';
@@ -51,11 +64,30 @@ describe('schema, roles and row-level security', () => {
     await expect(assertSchemaVersion(pool)).rejects.toThrow(/0001_ledger.sql was changed/);
   });
 
-  it('every appender may append and nobody may change an event, the superuser included', async () => {
+  const samples = path.join(__dirname, '../../../../tests/architecture/event-samples');
+  /** As the newest sample of its type says it. */
+  const draftOf = (type: EventType): EventDraft => {
+    const file = readFileSync(path.join(samples, `${type}.v${versionOf(type)}.json`), 'utf8');
+    return { type, actor: 'service:test', data: (JSON.parse(file) as { data: object }).data } as EventDraft;
+  };
+  const factOf = (run: StreamRef, type: EventType): AppendGroup => ({
+    stream: run,
+    expected: 'any',
+    events: [
+      prepareEvent({ ...draftOf(type), content: undefined, projection: undefined } as EventDraft, { stream: run, keys: null, clock, ids }),
+    ],
+  });
+
+  it('every appender may append its types and no other, and nobody may change an event, the superuser included', async () => {
     const run = newRun();
+    const types = Object.keys(eventTypes) as EventType[];
     for (const service of ['runs', 'gate', 'approvals', 'llm-facade', 'scheduler', 'run-specs'] as const) {
       const store = createPostgresStore({ url: testServiceUrl(database.url, service) });
-      expect((await store.append([groupOf(run, 'any')]))[0]?.ok).toBe(true);
+      for (const type of types) {
+        const appended = store.append([factOf(run, type)]);
+        if (typesOf(service).includes(type)) expect((await appended)[0]?.ok).toBe(true);
+        else await expect(appended).rejects.toMatchObject({ code: 'internal' });
+      }
       await store.close();
       await expect(as(service).query("update ledger.events set body = ''")).rejects.toMatchObject({ code: '42501' });
       await expect(as(service).query('delete from ledger.events')).rejects.toMatchObject({ code: '42501' });
@@ -75,8 +107,55 @@ describe('schema, roles and row-level security', () => {
     await expect(as('gate').query(insert, [Buffer.from('a'), Buffer.from('b')])).rejects.toMatchObject({ constraint: 'documents_digest' });
     await expect(as('gate').query(insert, [Buffer.from('a'), Buffer.from('a')])).resolves.toBeDefined();
     const event = `insert into ledger.events (org_id, stream, category, seq, event_id, type, event_version, generation, occurred_at, actor, body, body_digest, prev_hash, hash)
-      values ('default', 'run-forged', 'run', 1, gen_random_uuid(), 'x', 1, 0, now(), 'x', 'body', sha256('other'), '', '')`;
+      values ('default', 'run-forged', 'run', 1, gen_random_uuid(), 'tool.requested', 1, 0, now(), 'x', 'body', sha256('other'), '', '')`;
     await expect(as('gate').query(event)).rejects.toMatchObject({ constraint: 'events_body_digest' });
+  });
+
+  it('refuses an event whose columns say something else than its bytes', async () => {
+    const run = newRun();
+    const honest = factOf(run, 'run.result').events[0]?.ledger.text() ?? '';
+    const insert = `insert into ledger.events (org_id, stream, category, seq, event_id, type, event_version, generation, occurred_at, actor, body, body_digest, prev_hash, hash)
+      select 'default', $1, 'run', 1, gen_random_uuid(), $2, $3, 0, now(), 'x', b, sha256(b), '', '' from convert_to($4, 'UTF8') as b`;
+    const write = (type: string, body: string, stream = `run-${run.id}`) =>
+      as('gate').query(insert, [stream, type, versionOf('run.result'), body]);
+    // As gate may write it, with a body that readers would take for an end of the run.
+    await expect(write('tool.requested', honest)).rejects.toMatchObject({ constraint: 'events_body_names' });
+    await expect(write('tool.requested', `${honest} `)).rejects.toMatchObject({ constraint: 'events_body_names' });
+    await expect(write('run.result', honest)).rejects.toMatchObject({ code: '42501' });
+    const own = honest.replace('"type":"run.result"', '"type":"tool.requested"');
+    await expect(write('tool.requested', own, `run-${newRun().id}`)).rejects.toMatchObject({ constraint: 'events_body_names' });
+    await expect(write('tool.requested', own)).resolves.toBeDefined();
+  });
+
+  it('lets a head go forward only, and a closed stream stay closed, whoever writes', async () => {
+    const run = newRun();
+    const store = createPostgresStore({ url: testServiceUrl(database.url, 'runs') });
+    await store.append([{ ...groupOf(run, 0, 2), setGeneration: 3 }]);
+    const name = `run-${run.id}`;
+    const set = (change: string) => as('gate').query(`update ledger.stream_heads set ${change} where stream = $1`, [name]);
+    for (const change of ['seq = 1', 'seq = 2', "hash = '\\x00'", 'seq = seq + 1, generation = 2'])
+      await expect(set(change)).rejects.toMatchObject({ code: '42501', message: expect.stringContaining('only goes forward') });
+    for (const change of ["org_id = 'other'", "stream = 'run-x'", "category = 'agent'"])
+      await expect(set(change)).rejects.toMatchObject({ code: '42501', message: expect.stringContaining('permission denied') });
+    await store.append([{ ...groupOf(run, 2), closes: true }]);
+    await expect(set('seq = seq + 1, closed = false')).rejects.toMatchObject({ message: expect.stringContaining('stays closed') });
+    await expect(admin.query('delete from ledger.stream_heads')).rejects.toThrow('append-only');
+    expect(await store.head(run)).toMatchObject({ version: 3 });
+    await store.close();
+  });
+
+  it('who spends from an account cannot change its limit, and who does not spend cannot touch it', async () => {
+    await admin.query(`insert into ledger.budget_accounts (scope, period, "limit") values ('org:bounded', 'total', 100)`);
+    const change = (service: ServiceName, set: string) =>
+      as(service).query(`update ledger.budget_accounts set ${set} where scope = 'org:bounded'`);
+    await expect(change('runs', '"limit" = null')).rejects.toMatchObject({ code: '42501' });
+    await expect(as('runs').query(`select ledger.set_budget_limit('org:bounded', 'total', '2026-11', null, 'runs')`)).rejects.toMatchObject(
+      { code: '42501' },
+    );
+    await expect(change('runs', 'spent = spent + 1')).resolves.toMatchObject({ rowCount: 1 });
+    await expect(change('llm-facade', '"limit" = 200')).resolves.toMatchObject({ rowCount: 1 });
+    for (const service of ['gate', 'approvals', 'run-specs', 'scheduler'] as const)
+      for (const set of ['"limit" = null', 'spent = 0']) await expect(change(service, set)).rejects.toMatchObject({ code: '42501' });
   });
 
   it('runs alone destroys keys; the scheduler does not even see wrapped ones', async () => {
@@ -127,11 +206,13 @@ describe('schema, roles and row-level security', () => {
       { scope: 'org:acme', period: '2026-11', reserve: amount, settle: 0 },
     ];
     const results = await Promise.all(
-      [60, 50, 40].map(async (amount) => (await store.append([groupOf(run, 'any', 1, { accounts: reserve(amount) })]))[0]),
+      [60, 50, 40].map(async (amount) => (await store.append([sharedGroupOf(run, 'any', 1, { accounts: reserve(amount) })]))[0]),
     );
     expect(results.map((result) => (result?.ok === true ? 'ok' : result?.reason))).toEqual(['ok', 'over_account', 'ok']);
-    await store.append([groupOf(run, 2, 1, { accounts: [{ scope: 'org:acme', period: '2026-11', reserve: -60, settle: 25 }] })]);
-    const { rows } = await admin.query('select scope, reserved::int, spent::int from ledger.budget_accounts order by scope');
+    await store.append([sharedGroupOf(run, 2, 1, { accounts: [{ scope: 'org:acme', period: '2026-11', reserve: -60, settle: 25 }] })]);
+    const { rows } = await admin.query(
+      "select scope, reserved::int, spent::int from ledger.budget_accounts where period = '2026-11' order by scope",
+    );
     expect(rows).toEqual([
       { scope: 'agent:a', reserved: 100, spent: 0 },
       { scope: 'org:acme', reserved: 40, spent: 25 },
@@ -143,7 +224,7 @@ describe('schema, roles and row-level security', () => {
   it('keeps content with its retention, by class and by kind of stream', async () => {
     const run = newRun();
     const agent = { category: 'agent' as const, id: run.id, org: 'default' };
-    const store = createPostgresStore({ url: testServiceUrl(database.url, 'run-specs') });
+    const store = createPostgresStore({ url: testServiceUrl(database.url, 'runs') });
     const sealed = (stream: typeof run) => {
       const group = groupOf(stream, 0, 2);
       return {

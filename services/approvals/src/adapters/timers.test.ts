@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { approvalIdOf, type EventDraft, runStream, type ServiceName, type StreamRef, streamNameOf } from '@fluidbox/contracts';
-import { createKekKeyring, createLedger, createPostgresStore, startFollower, testServiceUrl } from '@fluidbox/event-store';
+import { createKekKeyring, createLedger, createPostgresStore, type EventStore, startFollower, testServiceUrl } from '@fluidbox/event-store';
 import { runFold } from '@fluidbox/run-stream';
 import { kekFromBytes } from '@fluidbox/seal';
 import { type SqlPool, StreamLoop, sqlOf } from '@fluidbox/service-kit';
-import { createdRun, startTestPostgres, type TestPostgres } from '@fluidbox/testing';
+import { createdRun, startTestPostgres, type TestDatabase, type TestPostgres } from '@fluidbox/testing';
 import pg from 'pg';
 import { attendRun } from '../app/attend-run';
 import { lifecycle } from '../app/lifecycle';
@@ -22,12 +22,12 @@ const kek = kekFromBytes(randomBytes(32));
 describe('approvals after a restart (H-AP-02), on Postgres', () => {
   let postgres: TestPostgres;
   let pool: pg.Pool;
-  let url: string;
+  let database: TestDatabase;
   let sql: SqlPool;
   beforeAll(async () => {
     postgres = await startTestPostgres();
-    url = testServiceUrl((await postgres.createDatabase({ migrated: true })).url, 'approvals');
-    pool = new pg.Pool({ connectionString: url, max: 4 });
+    database = await postgres.createDatabase({ migrated: true });
+    pool = new pg.Pool({ connectionString: testServiceUrl(database.url, 'approvals'), max: 4 });
     sql = sqlOf(pool);
   });
   afterAll(async () => {
@@ -37,12 +37,18 @@ describe('approvals after a restart (H-AP-02), on Postgres', () => {
 
   /** A deployment of its own on the one database: what the ledger holds, and a service that may die and be started again. */
   function deployment(runId: string, stream: StreamRef) {
-    const store = createPostgresStore({ url });
+    const stores = new Map<ServiceName, EventStore>();
+    const storeOf = (service: ServiceName): EventStore => {
+      const known = stores.get(service) ?? createPostgresStore({ url: testServiceUrl(database.url, service) });
+      stores.set(service, known);
+      return known;
+    };
+    const store = storeOf('approvals');
     let now = Date.parse('2026-01-01T00:00:00.000Z');
     const clock = { now: () => new Date(now) };
     const ids = { uuid: () => crypto.randomUUID() };
     const keyring = createKekKeyring({ store, kek, clock });
-    const ledgerOf = (service: ServiceName) => createLedger({ store, keyring, clock, ids, service });
+    const ledgerOf = (service: ServiceName) => createLedger({ store: storeOf(service), keyring, clock, ids, service });
     const ask = (call: string, secs: number) => [
       draft('tool.requested', { tool_call_id: call, tool: 'Bash', input_digest: digest, generation: 1 }, { input: {}, summary: '' }),
       draft(
@@ -110,7 +116,7 @@ describe('approvals after a restart (H-AP-02), on Postgres', () => {
           ],
         })),
       state: async () => (await ledgerOf('approvals').state(runFold, stream, { fresh: true })).state,
-      close: () => store.close(),
+      close: () => Promise.all([...stores.values()].map((each) => each.close())),
     };
   }
 

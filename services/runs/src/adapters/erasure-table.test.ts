@@ -14,7 +14,7 @@ import {
 import { runFold } from '@fluidbox/run-stream';
 import { kekFromBytes } from '@fluidbox/seal';
 import { sqlOf } from '@fluidbox/service-kit';
-import { createdRun, startTestPostgres, type TestPostgres } from '@fluidbox/testing';
+import { createdRun, startTestPostgres, type TestDatabase, type TestPostgres } from '@fluidbox/testing';
 import pg from 'pg';
 import { eraseContent, sweepContent } from '../app/erase-content';
 import type { Ports } from '../app/ports';
@@ -29,7 +29,7 @@ const digest = `sha256:${'a'.repeat(64)}`;
 describe('erasing content, as the role of runs', () => {
   let postgres: TestPostgres;
   let folder: string;
-  let url: string;
+  let database: TestDatabase;
   let operator: pg.Pool;
   let pool: pg.Pool;
   const stores: EventStore[] = [];
@@ -38,10 +38,9 @@ describe('erasing content, as the role of runs', () => {
 
   beforeAll(async () => {
     postgres = await startTestPostgres();
-    const database = await postgres.createDatabase({ migrated: true });
-    url = testServiceUrl(database.url, 'runs');
+    database = await postgres.createDatabase({ migrated: true });
     operator = new pg.Pool({ connectionString: database.url, max: 2 });
-    pool = new pg.Pool({ connectionString: url, max: 4 });
+    pool = new pg.Pool({ connectionString: testServiceUrl(database.url, 'runs'), max: 4 });
     folder = mkdtempSync(path.join(os.tmpdir(), 'erasure-'));
     blobs = new FolderBlobStore(folder);
   });
@@ -55,7 +54,7 @@ describe('erasing content, as the role of runs', () => {
 
   /** One process of the service; `service` = whose events it may append. */
   function process(service: 'runs' | 'gate' = 'runs') {
-    const store = createPostgresStore({ url });
+    const store = createPostgresStore({ url: testServiceUrl(database.url, service) });
     stores.push(store);
     const clock = { now: () => new Date() };
     const keyring = createKekKeyring({ store, kek, clock });
