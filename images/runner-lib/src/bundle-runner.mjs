@@ -74,7 +74,17 @@ export async function bundleRunner({ packageDir, agentPrograms = [], files, dist
   const binds = agentPrograms.map(({ src, dest }) => ({ src: path.relative(dist, src), dest }));
   const manifest = ImageManifest.parse({ digest: digestOf(next), binds });
   replaceFolder(next, path.join(dist, 'bundle'));
+  openToAll(path.join(dist, 'bundle'));
+  for (const { src } of agentPrograms) openToAll(src);
   replaceFile(path.join(dist, 'image.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** A sandbox started by root runs as another user: a build or an install under umask 077 must not shut it out. */
+function openToAll(place) {
+  const stat = fs.statSync(place);
+  if (stat.isDirectory()) for (const name of fs.readdirSync(place)) openToAll(path.join(place, name));
+  const open = stat.mode | ((stat.mode & 0o100) === 0 ? 0o444 : 0o555);
+  if (open !== stat.mode && [0, stat.uid].includes(process.getuid())) fs.chmodSync(place, open);
 }
 
 /** Live sandboxes have the folder bound, and builds may run side by side: an unchanged bundle is left where it is. */
