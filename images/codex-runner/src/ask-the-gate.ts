@@ -2,7 +2,7 @@ import type { AgentContext } from '@fluidbox/runner-lib';
 import { z } from 'zod';
 import { type CanonicalCall, commandCall, patchCall, patchCommandCall } from './canonical-calls';
 import { CommandApproval, FileApproval, type FileChange } from './protocol';
-import { scriptOf } from './shell-words';
+import { scriptOf, shownLine } from './shell-words';
 import type { Witness } from './witness';
 
 export interface GateBridge {
@@ -42,7 +42,7 @@ async function decideCommand(bridge: GateBridge, approval: CommandApproval): Pro
   if (!isEmitted(bridge, itemId)) return refuse(bridge, itemId, 'the model has made no such call');
   const script = scriptOf(command);
   const { workspace } = bridge.context.input;
-  const decision = await askTheGate(bridge, itemId, commandCall(script ?? command, cwd ?? null, workspace));
+  const decision = await askTheGate(bridge, itemId, commandCall(script ?? shownLine(command), cwd ?? null, workspace));
   if (decision === 'accept' && script === null)
     return refuse(bridge, itemId, 'only bash runs one sandbox deeper; leave out `shell` and call the other shell from the command');
   return decision;

@@ -2,7 +2,7 @@ import { answerProgram, type GateBridge } from './ask-the-gate';
 import { commandCall, patchCall, patchCommandCall } from './canonical-calls';
 import { outcomeOf } from './outcome';
 import type { FileChange } from './protocol';
-import { scriptOf } from './shell-words';
+import { scriptOf, shownLine } from './shell-words';
 import { type Seen, Turn } from './turn';
 import { Witness } from './witness';
 
@@ -33,6 +33,14 @@ describe('the command behind the shell', () => {
     ['/bin/bash -c a\\ b'],
     [''],
   ])('is not guessed: %s', (line) => expect(scriptOf(line)).toBeNull());
+
+  it.each([
+    [`/usr/bin/sh -c "echo 'x'"`, `/usr/bin/sh -c 'echo '\\''x'\\'''`],
+    ['/bin/sh -c ls', "/bin/sh -c 'ls'"],
+    [`'/bin/a b' -c ls`, `'/bin/a b' -c ls`],
+    ['/bin/sh -c a; rm x', '/bin/sh -c a; rm x'],
+    ['<command included NUL byte>', '<command included NUL byte>'],
+  ])('the line %s of another shell is shown as %s', (line, shown) => expect(shownLine(line)).toBe(shown));
 });
 
 describe('canonical calls', () => {

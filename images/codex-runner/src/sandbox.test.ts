@@ -185,6 +185,24 @@ describe('the Codex runner on the real program in a real sandbox', () => {
     ]);
   });
 
+  it('goes on after calls of the wrong kind, which the program ends without having run them', async () => {
+    const tools = [
+      { name: 'exec_command', input: 'touch /workspace/text-ran' },
+      { name: 'apply_patch', input: { input: patch(add('arguments-ran')).input } },
+      { name: 'write_stdin', input: 'x' },
+      exec('touch /workspace/env-ran', { environment_id: 'nope' }),
+      patch(),
+      patch('*** Environment ID: local', add('environment-ran')),
+    ];
+    const { exitCode } = await run({
+      script: { steps: [...tools.map((tool) => ({ tools: [tool] })), { tools: [exec('true')] }, { text: 'fine' }] },
+    });
+    expect({ exitCode, results: control.results }).toEqual({ exitCode: 0, results: [{ outcome: 'completed', summary: 'fine' }] });
+    expect(askedIds()).toEqual(emittedIds().slice(-1));
+    expect(files()).toEqual([]);
+    expect([...resultsOfModel().values()].filter((said) => said === harnesses.codex.refusal.wrongKind)).toHaveLength(3);
+  });
+
   it('[HARNESS-6] shows the directory of a command, and runs nothing in a shell that is not one sandbox deeper', async () => {
     give('sub/.env', 'SECRET\n');
     const tools = [

@@ -6,10 +6,22 @@ const wrappedShells: ReadonlySet<string> = new Set(['/usr/bin/bash', '/bin/bash'
  * and the policy looks through it.
  */
 export function scriptOf(commandLine: string): string | null {
-  const words = shellWords(commandLine);
-  if (words === null || words.length !== 3) return null;
-  const [shell = '', flag, script = ''] = words;
+  const [shell = '', flag, script = ''] = shellCall(commandLine) ?? [];
   return wrappedShells.has(shell) && (flag === '-c' || flag === '-lc') ? script : null;
+}
+
+/** The line of another shell as it is shown: with our quoting, so that it does not hang on the program's taste in quotes. */
+export function shownLine(commandLine: string): string {
+  const [shell, flag, script] = shellCall(commandLine) ?? [];
+  return shell === undefined || script === undefined || /[^\w./-]/.test(`${shell}${flag}`)
+    ? commandLine
+    : `${shell} ${flag} ${quoted(script)}`;
+}
+
+/** `SHELL FLAG SCRIPT`. */
+function shellCall(commandLine: string): string[] | null {
+  const words = shellWords(commandLine);
+  return words?.length === 3 ? words : null;
 }
 
 /**

@@ -61,12 +61,20 @@ export class Witness {
     if (this.#decided.has(callId) || this.#hasNoEffect(callId)) return undefined;
     const text = textOf(item.output);
     if (harness.refusal.prefixes.some((prefix) => text.startsWith(prefix))) return undefined;
+    if (this.#isOfWrongKind(callId) && text === harness.refusal.wrongKind) return undefined;
     return { callId, what: 'a result went back' };
+  }
+
+  /** Text where the tool takes arguments, or the other way round: the program never gets as far as running it. */
+  #isOfWrongKind(callId: string): boolean {
+    const { type, name = '' } = this.#calls.get(callId) ?? {};
+    if (type === 'custom_tool_call') return !harness.textTools.includes(name);
+    return type === 'function_call' && harness.textTools.includes(name);
   }
 
   #hasNoEffect(callId: string): boolean {
     const name = this.#calls.get(callId)?.name ?? '';
-    return harness.noEffectTools.includes(harness.toolNames[name] ?? name);
+    return harness.noEffectTools.includes(harness.toolNames[name] ?? name) && !this.#isOfWrongKind(callId);
   }
 }
 

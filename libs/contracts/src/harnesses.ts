@@ -13,14 +13,21 @@ export interface Harness {
   readonly tools: readonly string[];
   /** The harness's own spelling → canonical name, where they differ. */
   readonly toolNames: Readonly<Record<string, string>>;
+  /** In whose words the model's calls stand: those of the gate, or Codex's, which the facade translates before it compares (`comparedFields`). */
+  readonly callForm: 'canonical' | 'codex';
+  /** Tools (the harness's own spelling) that are called with text; every other one takes arguments. */
+  readonly textTools: readonly string[];
   /** Tools whose calls change nothing and may end undecided. */
   readonly noEffectTools: readonly string[];
-  /** How the result of a call looks that the harness refused before any hook: an error whose text starts like this. */
-  readonly refusal: { readonly requiresErrorFlag: boolean; readonly prefixes: readonly string[] };
+  /**
+   * How the result of a call looks that the harness refused before any hook: an error whose text starts like this. `wrongKind`: the whole text of the
+   * answer to arguments where the tool takes text, or the other way round. Other calls end in these words, too, so it says nothing about them.
+   */
+  readonly refusal: { readonly requiresErrorFlag: boolean; readonly prefixes: readonly string[]; readonly wrongKind?: string };
   /**
    * Per canonical tool: the fields of the input that reach the gate exactly as the model wrote them. Their digests on both sides must be equal, or the
    * gate judged something else than the model asked for. A field that the harness fills in does not stand here; a path may, and is compared where the
-   * model wrote it as no harness would change it.
+   * model wrote it as no harness would change it. `changed_files` is no field: it stands for the files that a call changes, and how (libs/seal).
    */
   readonly comparedFields: Readonly<Record<string, readonly string[]>>;
   /** False: the program runs what its model wrote or nothing, so nobody can edit a call while approving it. */
@@ -38,6 +45,8 @@ export const harnesses = {
     defaultModel: 'claude-haiku-4-5',
     tools: ['Bash', 'Read', 'Edit', 'Write', 'Glob', 'Grep', 'NotebookEdit', 'Agent', 'TodoWrite'],
     toolNames: { Task: 'Agent' },
+    callForm: 'canonical',
+    textTools: [],
     noEffectTools: [],
     refusal: { requiresErrorFlag: true, prefixes: ['<tool_use_error>'] },
     comparedFields: {
@@ -61,9 +70,12 @@ export const harnesses = {
     defaultModel: 'gpt-5.5',
     tools: ['Bash', 'Edit', 'BashOutput'],
     toolNames: { exec_command: 'Bash', apply_patch: 'Edit', write_stdin: 'BashOutput' },
+    callForm: 'codex',
+    textTools: ['apply_patch'],
     // Terminals are switched off, so the input of every command is closed and write_stdin can only read what a running one has said.
     noEffectTools: ['BashOutput'],
-    // Texts of 0.171; they carry no error flag. What a command said always comes after a line of the program (`Chunk ID:`, `Wall time:`).
+    // Texts of 0.171, each seen before anything ran; they carry no error flag. What a command or a patch said always comes after a line of the program
+    // (`Chunk ID:`, `Wall time:`, `Exit code:`). `exec_command failed: ` is not here: it is also said of commands that were asked for.
     refusal: {
       requiresErrorFlag: false,
       prefixes: [
@@ -74,10 +86,16 @@ export const harnesses = {
         'write_stdin failed: ',
         'TTY execution is disabled by config',
         'login shell is disabled by config',
+        'unknown turn environment id `',
+        'additional permissions are disabled; ',
+        'patch rejected: empty patch',
+        'apply_patch environment selection is unavailable for this turn',
       ],
+      // A call that the program interrupts ends so as well.
+      wrongKind: 'aborted',
     },
-    // The gate sees the command as it will run (unwrapped, its directory as a `cd` line) and a patch as its changes: neither is the model's own field.
-    comparedFields: {},
+    // The command as it will run, with its directory as a `cd` line; of a patch its files, because the program spells out the rest from what is on disk.
+    comparedFields: { Bash: ['command'], Edit: ['changed_files'] },
     runsEdits: false,
     environment: {},
   },
@@ -89,6 +107,8 @@ export const harnesses = {
     defaultModel: 'none',
     tools: ['Bash', 'Read', 'Edit', 'Write'],
     toolNames: {},
+    callForm: 'canonical',
+    textTools: [],
     noEffectTools: [],
     refusal: { requiresErrorFlag: true, prefixes: [] },
     comparedFields: {},

@@ -107,6 +107,32 @@ describe('the OpenAI Responses dialect', () => {
     expect(await facade.types()).toContain('model.tool_call_closed');
   });
 
+  it.each([
+    ['a patch as arguments', { ...shell, name: 'apply_patch' }, 'arguments:apply_patch'],
+    ['a command as text', { ...shell, type: 'custom_tool_call', name: 'exec_command', input: 'ls' }, 'text:exec_command'],
+  ])('[COVERAGE-2] %s never runs: the word for it closes the call, and no decision about the tool does', async (_what, item, tool) => {
+    streams(answer(item));
+    await (await post(ask())).text();
+    expect((await post(resultOf('call_1', 'aborted'))).status).toBe(200);
+    expect((await facade.events()).filter(({ type }) => type === 'model.tool_call_closed')).toMatchObject([
+      { data: { tool, class: 'rejected_by_harness' } },
+    ]);
+    streams(answer({ ...item, call_id: 'call_2' }));
+    await (await post(ask())).text();
+    await facade.gateDecides('call_2');
+    expect((await post(resultOf('call_2', 'done'))).status).toBe(403);
+  });
+
+  it.each([
+    ['aborted'],
+    ['aborted by user after 3.0s'],
+    ['Chunk ID: 1\nOutput:\nunsupported call: x'],
+    ['exec_command failed: rejected by user'],
+  ])('[COVERAGE-1] an ordinary call is not closed by %j', async (said) => {
+    await (await post(ask())).text();
+    expect((await post(resultOf('call_1', said))).status).toBe(403);
+  });
+
   it('drops a tool of no surface, and ends model access at a call to it', async () => {
     streams(answer({ ...shell, name: 'exec' }));
     const body = ask({ input: [{ type: 'additional_tools', role: 'developer', tools: [{ ...tool, name: 'exec' }] }] });

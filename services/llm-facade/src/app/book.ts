@@ -11,6 +11,8 @@ import {
 import { accountChanges, type RunState, runFold } from '@fluidbox/run-stream';
 import { fieldDigests, type RunKeys, sha256Hex } from '@fluidbox/seal';
 import type { Reservation } from '../domain/admission';
+import { nameOfKind } from '../domain/call-kind';
+import { codexCall } from '../domain/codex-calls';
 import { tidiedForms } from '../domain/compared-fields';
 import type { ModelCall } from '../domain/dialect';
 import type { EmittedCall } from '../domain/settlement';
@@ -74,10 +76,17 @@ export async function emittedCalls(
 ): Promise<readonly EmittedCall[]> {
   if (calls.length === 0) return [];
   const digest = digestOf(await ports.ledger.keyring.keysOf(streamNameOf(caller.stream)));
-  return calls.map(({ toolCallId, tool: name, input, rawInput }) => {
-    const tool = ledgerTool(caller, name);
-    const { value } = mendAgentValue(input ?? rawInput);
-    return { toolCallId: ledgerCallId(toolCallId), tool, inputDigest: digest(value), ...fieldsOf(caller, tool, value, digest) };
+  return calls.map((call) => {
+    const tool = ledgerTool(caller, nameOfKind(caller.spec.harness, call));
+    const written = call.input ?? call.rawInput;
+    const { value } = mendAgentValue(written);
+    const fields = comparedOf(caller, tool, written);
+    return {
+      toolCallId: ledgerCallId(call.toolCallId),
+      tool,
+      inputDigest: digest(value),
+      ...(fields === null ? {} : digestsOf(fields, digest)),
+    };
   });
 }
 
@@ -93,29 +102,41 @@ const digestOf =
     }
   };
 
-/** Digests of the fields that the gate must have judged as the model wrote them. Arguments that were no object have none. */
-function fieldsOf(
-  { spec }: Caller,
-  tool: string,
-  input: unknown,
+interface Compared {
+  /** As the gate must have been shown them. */
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly fields: readonly string[];
+  /** What a field may be instead. */
+  readonly others: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The fields that the gate must have judged as the model wrote them; null when there are none, as in arguments that were no object. */
+function comparedOf({ spec: { harness } }: Caller, tool: string, written: unknown): Compared | null {
+  const names = Object.hasOwn(harness.compared_fields, tool) ? (harness.compared_fields[tool] ?? []) : [];
+  if (names.length === 0) return null;
+  if (harness.call_form === 'codex') {
+    const foreseen = codexCall(tool, written);
+    return foreseen === null ? null : mended({ ...foreseen, fields: names });
+  }
+  if (typeof written !== 'object' || written === null || Array.isArray(written)) return null;
+  const input = mendAgentValue(written).value as Record<string, unknown>;
+  const forms = names.flatMap((field) => {
+    const tidied = Object.hasOwn(input, field) ? tidiedForms(field, input) : null;
+    return tidied === null ? [] : [[field, tidied] as const];
+  });
+  return forms.length === 0 ? null : { input, fields: forms.map(([field]) => field), others: Object.fromEntries(forms) };
+}
+
+const mended = (compared: Compared): Compared => mendAgentValue(compared).value as Compared;
+
+function digestsOf(
+  { input, fields, others }: Compared,
   digest: (value: unknown) => string,
 ): Pick<EmittedCall, 'inputFields' | 'inputVariants'> {
-  const compared = spec.harness.compared_fields;
-  if (!Object.hasOwn(compared, tool) || typeof input !== 'object' || input === null || Array.isArray(input)) return {};
-  const given = input as Record<string, unknown>;
-  const forms = (compared[tool] ?? []).flatMap((field) => {
-    const tidied = Object.hasOwn(given, field) ? tidiedForms(field, given) : null;
-    return tidied === null ? [] : [[field, tidied.map(digest)] as const];
-  });
-  if (forms.length === 0) return {};
-  const variants = forms.filter(([, digests]) => digests.length > 0);
+  const variants = Object.entries(others).filter(([, forms]) => forms.length > 0);
   return {
-    inputFields: fieldDigests(
-      { digest },
-      given,
-      forms.map(([field]) => field),
-    ),
-    ...(variants.length === 0 ? {} : { inputVariants: Object.fromEntries(variants) }),
+    inputFields: fieldDigests({ digest }, input, fields),
+    ...(variants.length === 0 ? {} : { inputVariants: Object.fromEntries(variants.map(([field, forms]) => [field, forms.map(digest)])) }),
   };
 }
 

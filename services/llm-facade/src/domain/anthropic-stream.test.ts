@@ -126,7 +126,7 @@ describe('metering a stream', () => {
   it('names a call whose end was never seen: who hangs up behind its last argument knows it all', () => {
     const cut = [start({ input_tokens: 60 }), toolStart(0, 'toolu_1', 'Bash'), json(0, '{"command":"ls"}')];
     expect(meter([bytesOf(cut)]).result.calls).toEqual([
-      { toolCallId: 'toolu_1', tool: 'Bash', input: null, rawInput: '{"command":"ls"}' },
+      { toolCallId: 'toolu_1', tool: 'Bash', input: { command: 'ls' }, rawInput: '{"command":"ls"}' },
     ]);
     expect(meter([bytesOf([...cut, stop(0)])]).result.calls).toMatchObject([{ toolCallId: 'toolu_1', input: { command: 'ls' } }]);
   });

@@ -60,7 +60,10 @@ export class AnthropicEvents implements EventReader {
 
   /** A runner that hangs up behind the last argument has seen the whole call. */
   #unfinishedCalls(): ModelCall[] {
-    return [...this.#open.values()].map(({ toolCallId, tool, parts }) => ({ toolCallId, tool, input: null, rawInput: parts.join('') }));
+    return [...this.#open.values()].map(({ toolCallId, tool, parts }) => {
+      const rawInput = parts.join('');
+      return { toolCallId, tool, input: parseJson(rawInput) ?? null, rawInput };
+    });
   }
 
   take(event: Json): ReturnType<EventReader['take']> {

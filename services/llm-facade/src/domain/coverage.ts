@@ -1,12 +1,13 @@
 import type { EventDraft } from '@fluidbox/contracts';
 import { type CallDecision, decisionOn, type RunState } from '@fluidbox/run-stream';
 import { actor } from './actor';
+import { isOfWrongKind } from './call-kind';
 
 /**
  * Gate-coverage: every call the model emitted must come back as decided by the gate, or as refused by the harness before any hook. The evidence
  * is what the model is told: a result in a later request whose call nobody decided, or whose denial did not come back as an error, means that
  * something ran unasked. It is the evidence of a harness whose interception broke; a runner that forges what it tells the model is not caught by it.
- * A decision counts for its tool, not for its input: harnesses add defaults and make paths absolute before they ask.
+ * A decision counts for its tool and for the fields that the harness row compares; harnesses add defaults and make paths absolute before they ask.
  *
  * Results of ids that our stream never emitted are ignored: no call stands behind them, so nothing can have run because of them (a harness
  * replays a compacted history, a sub-agent's summary, a conversation of before). A runner that invents them deceives only its own model.
@@ -21,7 +22,7 @@ export type CoverageMode = 'enforce' | 'report' | 'strict';
 export interface CoverageRules {
   readonly mode: CoverageMode;
   readonly noEffectTools: readonly string[];
-  readonly refusal: { readonly requiresErrorFlag: boolean; readonly prefixes: readonly string[] };
+  readonly refusal: { readonly requiresErrorFlag: boolean; readonly prefixes: readonly string[]; readonly wrongKind?: string | undefined };
 }
 export interface Gap {
   readonly toolCallId: string;
@@ -48,7 +49,7 @@ export function judge(run: RunState, results: readonly ToolResult[], rules: Cove
     const { toolCallId, tool } = call;
     // A call that the gate knows was not refused by the harness: it was asked for (as it is or as another tool) and ran before the answer or against it.
     const asked = run.calls.has(toolCallId);
-    if (!asked && refusedByHarness(result, rules)) {
+    if (!asked && refusedByHarness(tool, result, rules)) {
       closed.push({ toolCallId, tool, class: 'rejected_by_harness' });
       if (rules.mode === 'strict') gaps.push({ toolCallId, tool, class: 'rejected_by_harness', reportOnly: false });
     } else if (rules.noEffectTools.includes(tool)) closed.push({ toolCallId, tool, class: 'no_effect' });
@@ -61,8 +62,10 @@ export function judge(run: RunState, results: readonly ToolResult[], rules: Cove
 const obeys = (decision: CallDecision | null, result: ToolResult, { refusal }: CoverageRules): boolean =>
   decision !== null && (decision.verdict === 'allow' || result.isError || !refusal.requiresErrorFlag);
 
-const refusedByHarness = (result: ToolResult, { refusal }: CoverageRules): boolean =>
-  (result.isError || !refusal.requiresErrorFlag) && refusal.prefixes.some((prefix) => result.textStart.startsWith(prefix));
+const refusedByHarness = (tool: string, result: ToolResult, { refusal }: CoverageRules): boolean =>
+  (result.isError || !refusal.requiresErrorFlag) &&
+  (refusal.prefixes.some((prefix) => result.textStart.startsWith(prefix)) ||
+    (isOfWrongKind(tool) && result.textStart === refusal.wrongKind));
 
 /** True while a result could close something: most requests of a run have nothing to judge. */
 export const hasOpenCalls = (run: RunState): boolean => {

@@ -66,6 +66,8 @@ export interface ModelCall {
   readonly tool: string;
   readonly input: unknown;
   readonly rawInput: string;
+  /** Called with text and not with arguments. */
+  readonly isText?: true;
 }
 
 /** Why an answer must not reach the runner. */

@@ -20,7 +20,7 @@ export function callOf(item: Json): ModelCall | null {
     }
     case 'custom_tool_call': {
       const rawInput = textOf(item.input);
-      return { toolCallId, tool: toolNameOf(textOf(item.name), item.namespace), input: rawInput, rawInput };
+      return { toolCallId, tool: toolNameOf(textOf(item.name), item.namespace), input: rawInput, rawInput, isText: true };
     }
     case 'local_shell_call':
       return { toolCallId: toolCallId || textOf(item.id), tool: 'local_shell', ...whole(item.action) };

@@ -45,7 +45,7 @@ const whole = [
 ];
 const calls = [
   { toolCallId: 'call_1', tool: 'exec_command', input: { cmd: 'echo 北京' }, rawInput: shell.arguments },
-  { toolCallId: 'call_2', tool: 'apply_patch', input: patch.input, rawInput: patch.input },
+  { toolCallId: 'call_2', tool: 'apply_patch', input: patch.input, rawInput: patch.input, isText: true },
 ];
 const expected = {
   usage: { ...noUsage, inputTokens: 10, cacheReadTokens: 60, cacheWriteTokens: 30, outputTokens: 20, reasoningTokens: 12 },

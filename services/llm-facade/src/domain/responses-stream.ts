@@ -1,7 +1,7 @@
 import { ascii, standsAt } from './bytes';
 import type { Answer, Breach, ModelCall } from './dialect';
 import { inputTokensOf } from './estimate';
-import { isObject, type Json, textOf } from './json';
+import { isObject, type Json, parseJson, textOf } from './json';
 import { callOf, endOf, itemBreach, responsesUsage } from './responses-items';
 import type { EventReader } from './sse-meter';
 import { noUsage, type Usage } from './usage';
@@ -67,7 +67,10 @@ export class ResponsesEvents implements EventReader {
   }
 
   answer(): Answer & { final: boolean } {
-    const unfinished = [...this.#open.values()].map(({ call, parts }) => ({ ...call, input: null, rawInput: parts.join('') }));
+    const unfinished = [...this.#open.values()].map(({ call, parts }) => {
+      const rawInput = parts.join('');
+      return { ...call, input: call.isText === true ? rawInput : (parseJson(rawInput) ?? null), rawInput };
+    });
     return {
       usage: this.#usage ?? { ...noUsage, outputTokens: this.#seenOutputTokens },
       stopReason: this.#stopReason,
@@ -127,7 +130,10 @@ export class ResponsesEvents implements EventReader {
 }
 
 const isSame = (known: ModelCall, call: ModelCall): boolean =>
-  known.toolCallId === call.toolCallId && known.tool === call.tool && JSON.stringify(known.input) === JSON.stringify(call.input);
+  known.toolCallId === call.toolCallId &&
+  known.tool === call.tool &&
+  known.isText === call.isText &&
+  JSON.stringify(known.input) === JSON.stringify(call.input);
 
 /** Length of the text in a delta; ids and padding around it say nothing about tokens. */
 function deltaBytes(bytes: Buffer, from: number, to: number): number {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
-import { type EventDraft, type EventType, RunSpec, runStream, type ServiceName, streamNameOf } from '@fluidbox/contracts';
+import { type EventDraft, type EventType, harnesses, RunSpec, runStream, type ServiceName, streamNameOf } from '@fluidbox/contracts';
 import { createKekKeyring, createLedger, createMemoryStore, type Ledger } from '@fluidbox/event-store';
 import { accountChanges, runFold } from '@fluidbox/run-stream';
 import { createRunTokenVerifier, fieldDigests, generateSigningKey, kekFromBytes, signRunToken } from '@fluidbox/seal';
@@ -81,14 +81,19 @@ export function specOf(
 /** The same on the Codex harness. */
 export function codexSpec(change: Parameters<typeof specOf>[0] = {}): RunSpec {
   const spec = specOf({ ...change, dialect: 'openai_responses' });
+  const row = harnesses.codex;
   const harness = {
     ...spec.harness,
-    id: 'codex',
-    image: 'codex-runner',
-    tool_names: { exec_command: 'Bash', apply_patch: 'Edit' },
-    refusal: { requiresErrorFlag: false, prefixes: ['unsupported call: '] },
+    id: row.id,
+    image: row.image,
+    tool_names: row.toolNames,
+    call_form: row.callForm,
+    text_tools: row.textTools,
+    no_effect_tools: row.noEffectTools,
+    refusal: row.refusal,
+    compared_fields: row.comparedFields,
   };
-  return RunSpec.parse({ ...spec, harness, model: 'gpt-5.5', tool_surface: ['Bash', 'Edit'] });
+  return RunSpec.parse({ ...spec, harness, model: 'gpt-5.5', tool_surface: ['Bash', 'Edit', 'BashOutput'] });
 }
 
 export type Respond = (request: http.IncomingMessage, body: string, response: http.ServerResponse) => void | Promise<void>;
@@ -225,6 +230,8 @@ export async function startFacade(
     stream,
     clock,
     store,
+    /** Of another facade on the same store. */
+    otherLedger: ledgerOf('llm-facade'),
     problems,
     /** The same with everything that stood beside the message. */
     logged,
@@ -238,14 +245,19 @@ export async function startFacade(
         ...(init.signal === undefined ? {} : { signal: init.signal }),
       }),
     /** What the gate does with a call, unheard by the facade's cache. */
-    gateDecides: async (call: string, verdict: 'allow' | 'deny' = 'allow', input: Record<string, unknown> = { command: 'ls' }) => {
-      const fields = fieldDigests(await keyring.keysOf(streamNameOf(stream)), input, spec.harness.compared_fields.Bash);
+    gateDecides: async (
+      call: string,
+      verdict: 'allow' | 'deny' = 'allow',
+      input: Record<string, unknown> = { command: 'ls' },
+      tool = 'Bash',
+    ) => {
+      const fields = fieldDigests(await keyring.keysOf(streamNameOf(stream)), input, spec.harness.compared_fields[tool]);
       await gate.record(stream, [
         draft(
           'tool.requested',
           {
             tool_call_id: call,
-            tool: 'Bash',
+            tool,
             input_digest: digest,
             generation: 1,
             ...(fields === undefined ? {} : { input_fields: fields }),
@@ -254,7 +266,7 @@ export async function startFacade(
         ),
         draft(
           'tool.decision',
-          { tool_call_id: call, tool: 'Bash', verdict, source: 'policy', input_digest: digest, code: 'rule' },
+          { tool_call_id: call, tool, verdict, source: 'policy', input_digest: digest, code: 'rule' },
           { reason: '', message: '' },
         ),
       ]);

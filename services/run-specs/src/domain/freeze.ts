@@ -82,6 +82,8 @@ export function freezeRunSpec(input: FreezeInput): RunSpec | Problem {
       image: harness.image,
       dialect: harness.dialect,
       tool_names: harness.toolNames,
+      call_form: harness.callForm,
+      text_tools: harness.textTools,
       no_effect_tools: harness.noEffectTools,
       refusal: harness.refusal,
       compared_fields: harness.comparedFields,
