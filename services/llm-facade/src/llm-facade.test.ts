@@ -124,6 +124,89 @@ describe('a model request', () => {
     expect(await facade.types()).toEqual(['budget.reserved']);
   });
 
+  describe.each([
+    ['streamed', true],
+    ['in one piece', false],
+  ])('that is answered %s', (_name, stream) => {
+    const content = (calls: boolean) => [
+      { type: 'text', text: 'hi' },
+      ...(calls ? [{ type: 'tool_use', id: 'toolu_1', name: 'Bash', input: { command: 'ls' } }] : []),
+    ];
+    const answers = (calls: boolean): void =>
+      provider.answers(
+        stream
+          ? streams([opening(), words('hi'), ...(calls ? call('toolu_1', 'Bash', 1) : []), ...ending()])
+          : (_request, _body, response) =>
+              void response.writeHead(200, { 'content-type': 'application/json' }).end(
+                JSON.stringify({
+                  type: 'message',
+                  content: content(calls),
+                  stop_reason: 'end_turn',
+                  usage: { input_tokens: 60, output_tokens: 400 },
+                }),
+              ),
+      );
+    /** The ledger takes the reservation; what is booked then waits until the test says what becomes of it. */
+    const startStuck = async () => {
+      let letGo: (died?: Error) => void = () => undefined;
+      const stuck = new Promise<void>((resolve, reject) => {
+        letGo = (died) => (died === undefined ? resolve() : reject(died));
+      });
+      let decisions = 0;
+      await start({
+        ledger: (ledger) => ({
+          ...ledger,
+          decide: (...args) => (decisions++ === 0 ? ledger.decide(...args) : stuck.then(() => ledger.decide(...args))),
+        }),
+      });
+      return { letGo };
+    };
+    const waited = async <T>(promise: Promise<T>): Promise<T | 'waits'> =>
+      Promise.race([promise, new Promise<'waits'>((resolve) => setTimeout(() => resolve('waits'), 150))]);
+
+    it('[COVERAGE-3] ends before it is booked when it calls nothing; a crash in between charges it in full and makes the coverage unknown', async () => {
+      const { letGo } = await startStuck();
+      answers(false);
+      expect(await (await facade.post(ask({ stream }))).text()).toContain(stream ? 'message_stop"}' : 'end_turn');
+      // Until it is booked the reservation holds what it may have cost.
+      expect(await facade.types()).toEqual(['budget.reserved']);
+      letGo(new Error('this facade died'));
+      await facade.idle();
+      expect(facade.problems).toEqual([expect.stringContaining('could not be booked')]);
+      facade.clock.advance(31 * 60_000);
+      expect(await sweepReservations({ ...facade.ports, ledger: facade.otherLedger })).toBe(1);
+      const [reserved, settled] = await facade.events();
+      expect(settled).toMatchObject({ type: 'budget.settled', data: { basis: 'pessimistic', lost: true, tokens: reserved?.data.tokens } });
+      expect(await coverage()).toBe('unknown');
+    });
+
+    it('and calls nothing is booked by its usage although it ended before', async () => {
+      const { letGo } = await startStuck();
+      answers(false);
+      await (await facade.post(ask({ stream }))).text();
+      letGo();
+      await facade.idle();
+      expect(await facade.events()).toMatchObject([
+        { type: 'budget.reserved' },
+        { type: 'budget.settled', data: { tokens: 460, basis: 'usage' } },
+        { type: 'model.response' },
+      ]);
+      expect(await coverage()).toBe('full');
+      expect(facade.problems).toEqual([]);
+    });
+
+    it('does not end before it is booked when it calls a tool: the gate may be asked at once', async () => {
+      const { letGo } = await startStuck();
+      answers(true);
+      const received = facade.post(ask({ stream })).then((response) => response.text());
+      expect(await waited(received)).toBe('waits');
+      expect(await facade.types()).toEqual(['budget.reserved']);
+      letGo();
+      expect(await received).toContain('toolu_1');
+      expect(await facade.types()).toContain('model.tool_call');
+    });
+  });
+
   it('books what was seen when the runner hangs up, and gives up the provider (H-LM-03)', async () => {
     await start();
     provider.answers((_request, _body, response) => {
@@ -395,6 +478,7 @@ describe('limits that many runs share', () => {
     await limit('org', 0.005);
     provider.answers(streams([opening(), words('hi'), ...ending()]));
     await (await facade.post(ask())).text();
+    await facade.idle();
     expect((await facade.events()).at(-1)).toMatchObject({
       type: 'budget.warned',
       data: { limit: 5_000, spent: 4_060, account: { scope: 'org', period: '2026-11' } },

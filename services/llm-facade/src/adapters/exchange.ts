@@ -16,9 +16,9 @@ export function exchangeOf(request: IncomingMessage, response: ServerResponse): 
       response.flushHeaders();
     },
     send: (status, headers, body) => void response.writeHead(status, { ...headers, 'content-length': String(body.length) }).end(body),
-    async write(chunk) {
-      if (chunk.length === 0 || response.destroyed) return;
-      if (!response.write(chunk)) await drained(response);
+    write(chunk) {
+      if (chunk.length === 0 || response.destroyed || response.write(chunk)) return undefined;
+      return drained(response);
     },
     end: () => void response.end(),
     cut: () => void response.destroy(),

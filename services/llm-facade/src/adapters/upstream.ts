@@ -1,7 +1,7 @@
-import { errors, Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 import { type Upstream, type UpstreamAnswer, UpstreamFailed, type UpstreamRequest } from '../app/ports';
 import type { Provider } from '../domain/dialect';
-import { followSignals } from './follow-signals';
+import { AnswerBytes } from './answer-bytes';
 import { type KeyGuard, keyGuard } from './key-guard';
 
 export interface UpstreamOptions {
@@ -18,9 +18,6 @@ export interface UpstreamOptions {
 
 /** What a runner may see of any provider's headers. */
 const keptHeaders = new Set(['content-type', 'retry-after', 'retry-after-ms', 'x-should-retry']);
-
-/** The request never left: nothing can have been charged. Anything else may have reached the provider. */
-const notSentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
 /** One pool of keep-alive connections to the provider. undici's own timers are off, because they cannot tell a slow model from a dead one. */
 export function createUpstream(options: UpstreamOptions): Upstream {
@@ -41,90 +38,133 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   };
 }
 
-async function send(
+/** undici's own callbacks: what its `request` puts around them (a stream, an iterator, a signal) costs more than all that is done here with the bytes. */
+function send(
   pool: Pool,
   prefix: string,
   { provider, key }: UpstreamOptions,
   guard: KeyGuard,
-  timeouts: { firstByteMs: number; idleMs: number },
+  timeouts: Timeouts,
   request: UpstreamRequest,
 ): Promise<UpstreamAnswer> {
-  const given = request.givenUp.find((signal) => signal.aborted);
-  if (given !== undefined) throw new UpstreamFailed(false, 'the request was given up before it was sent', { cause: given.reason });
-  const watch = watchSilence(request.givenUp, timeouts);
-  try {
-    const response = await pool.request({
-      method: 'POST',
-      path: `${prefix}/${request.path}`,
-      // Compressed bytes could not be metered as they pass.
-      headers: { ...request.headers, 'accept-encoding': 'identity', 'user-agent': 'fluidbox', ...provider.credentialHeaders(key) },
-      body: request.body,
-      signal: watch.signal,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-    watch.heard();
-    const { body, headers } = response;
-    const discard = (): void => {
-      watch.over();
-      // Its connection may be in the middle of an answer.
-      body.on('error', () => undefined).destroy();
-    };
-    if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
-      discard();
-      throw new UpstreamFailed(true, 'it compressed an answer that must not be', { cause: headers['content-encoding'] });
+  return new Promise((resolve, reject) => {
+    const given = request.givenUp.find((signal) => signal.aborted);
+    if (given !== undefined) {
+      reject(new UpstreamFailed(false, 'the request was given up before it was sent', { cause: given.reason }));
+      return;
     }
-    const contentType = mediaTypeOf(headers['content-type']);
-    const bytes = watched(body, watch);
-    return {
-      status: response.statusCode,
+    let connection: Dispatcher.DispatchController | undefined;
+    let bytes: AnswerBytes | undefined;
+    let isOver = false;
+    let givenUp: { readonly reason: Error } | undefined;
+    const watch = watchSilence(request.givenUp, timeouts, (reason) => {
+      givenUp = { reason };
+      connection?.abort(reason);
+    });
+    const over = (): void => {
+      isOver = true;
+      watch.over();
+    };
+    const discard = (): void => {
+      bytes?.leave();
+      if (!isOver) connection?.abort(new Error('the rest of the answer is not wanted'));
+      over();
+    };
+    const answerOf = (status: number, headers: Headers, from: AnswerBytes, contentType: string): UpstreamAnswer => ({
+      status,
       contentType,
       headers: visible(headers, provider, guard),
-      body: response.statusCode < 400 && contentType === 'text/event-stream' ? guard.watched(bytes) : guard.cleaned(bytes),
+      read: (take) => from.read(take).finally(discard),
       discard,
+    });
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(controller) {
+        // Nothing is on the wire yet.
+        if (givenUp !== undefined) controller.abort(givenUp.reason);
+        else connection = controller;
+      },
+      onResponseStart(controller, status, headers) {
+        if (status < 200) return;
+        watch.heard();
+        const contentType = mediaTypeOf(headers['content-type']);
+        bytes = new AnswerBytes(controller, status < 400 && contentType === 'text/event-stream' ? guard.watching() : guard.cleaning());
+        if ((headers['content-encoding'] ?? 'identity') === 'identity') resolve(answerOf(status, headers, bytes, contentType));
+        else {
+          reject(new UpstreamFailed(true, 'it compressed an answer that must not be', { cause: headers['content-encoding'] }));
+          discard();
+        }
+      },
+      onResponseData(_controller, chunk) {
+        watch.heard();
+        bytes?.push(chunk);
+      },
+      onResponseEnd() {
+        over();
+        bytes?.end();
+      },
+      onResponseError(_controller, error) {
+        over();
+        if (bytes !== undefined) bytes.end({ error });
+        // A request that never got a connection never left, and nothing can have been charged. Any other one may have reached the provider.
+        else reject(new UpstreamFailed(connection !== undefined, guard.clean(messageOf(error)), { cause: error }));
+      },
     };
-  } catch (error) {
-    watch.over();
-    if (error instanceof UpstreamFailed) throw error;
-    throw new UpstreamFailed(!neverSent(error), guard.clean(error instanceof Error ? error.message : String(error)), { cause: error });
-  }
+    pool.dispatch(
+      {
+        method: 'POST',
+        path: `${prefix}/${request.path}`,
+        // Compressed bytes could not be metered as they pass.
+        headers: { ...request.headers, 'accept-encoding': 'identity', 'user-agent': 'fluidbox', ...provider.credentialHeaders(key) },
+        body: request.body,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      },
+      handler,
+    );
+  });
 }
 
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+interface Timeouts {
+  readonly firstByteMs: number;
+  readonly idleMs: number;
+}
+
+const messageOf = (error: Error): string =>
+  error.message !== '' ? error.message : error instanceof AggregateError ? error.errors.map(String).join('; ') : error.name;
+
 interface Watch {
-  readonly signal: AbortSignal;
   /** Something came: the clock starts anew. */
   heard(): void;
   over(): void;
 }
 
-/** Aborts when somebody gives the request up, and when the provider is silent for too long. */
-function watchSilence(givenUp: readonly AbortSignal[], timeouts: { firstByteMs: number; idleMs: number }): Watch {
-  const { controller, release } = followSignals(givenUp);
-  const endIn = (ms: number): NodeJS.Timeout =>
-    setTimeout(() => controller.abort(new Error(`the model provider sent nothing for ${ms / 1_000} s`)), ms);
-  let timer = endIn(timeouts.firstByteMs);
+/** Ends the request when somebody gives it up, and when the provider is silent for too long. */
+function watchSilence(givenUp: readonly AbortSignal[], { firstByteMs, idleMs }: Timeouts, end: (reason: Error) => void): Watch {
+  const follow = (event: Event): void => end((event.target as AbortSignal).reason);
+  for (const signal of givenUp) signal.addEventListener('abort', follow, { once: true });
+  const endIn = (ms: number): NodeJS.Timeout => setTimeout(() => end(new Error(`the model provider sent nothing for ${ms / 1_000} s`)), ms);
+  let timer = endIn(firstByteMs);
+  let answering = false;
+  let isOver = false;
   return {
-    signal: controller.signal,
     heard() {
-      clearTimeout(timer);
-      timer = endIn(timeouts.idleMs);
+      if (isOver) return;
+      if (answering) timer.refresh();
+      else {
+        answering = true;
+        clearTimeout(timer);
+        timer = endIn(idleMs);
+      }
     },
     over() {
+      if (isOver) return;
+      isOver = true;
       clearTimeout(timer);
-      release();
+      // A signal outlives the request: that of the facade's stop, that of a connection.
+      for (const signal of givenUp) signal.removeEventListener('abort', follow);
     },
   };
-}
-
-async function* watched(body: AsyncIterable<Buffer>, watch: Watch): AsyncGenerator<Buffer> {
-  try {
-    for await (const chunk of body) {
-      watch.heard();
-      yield chunk;
-    }
-  } finally {
-    watch.over();
-  }
 }
 
 /** `text/event-stream` of `text/event-stream; charset=utf-8`. */
@@ -135,20 +175,10 @@ const mediaTypeOf = (header: string | string[] | undefined): string =>
     .trim()
     .toLowerCase();
 
-function visible(
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-  provider: Provider,
-  guard: KeyGuard,
-): Record<string, string> {
+function visible(headers: Headers, provider: Provider, guard: KeyGuard): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined && (keptHeaders.has(name) || provider.keepsHeader(name))) kept[name] = guard.clean(String(value));
   }
   return kept;
-}
-
-function neverSent(error: unknown): boolean {
-  if (error instanceof errors.ConnectTimeoutError) return true;
-  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(neverSent);
-  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' && notSentCodes.has(error.code);
 }

@@ -81,9 +81,12 @@ export interface UpstreamAnswer {
   readonly contentType: string;
   /** Those that a runner may see. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Ends the request when it is left early. */
-  readonly body: AsyncIterable<Buffer>;
-  /** Instead of reading the body. */
+  /**
+   * Gives the answer to `take` as it comes; the next piece waits for what `take` returns. Resolves at the end, and after `discard`; rejects when the
+   * answer broke off or `take` failed, behind everything that came before. Once.
+   */
+  read(take: (bytes: Buffer) => Promise<void> | undefined): Promise<void>;
+  /** Ends the request; instead of reading, or in the middle. */
   discard(): void;
 }
 /** Why there is no answer. `sent`: the provider may have begun to work, and to charge. */
@@ -108,8 +111,8 @@ export interface Exchange {
   head(status: number, headers: Readonly<Record<string, string>>): void;
   /** A whole answer, in one write. */
   send(status: number, headers: Readonly<Record<string, string>>, body: Buffer): void;
-  /** Resolves when the runner's connection takes more. */
-  write(chunk: Buffer): Promise<void>;
+  /** A promise when the runner's connection is full: resolves when it takes more. */
+  write(chunk: Buffer): Promise<void> | undefined;
   end(): void;
   /** Cuts the connection: the runner sees an incomplete answer. */
   cut(): void;

@@ -37,8 +37,9 @@ export async function relayAnswer(ports: Ports, relay: Relay): Promise<void> {
 }
 
 /**
- * Bytes go through as they come. Only the last event waits: before it leaves, the usage and every tool call of the answer are in the ledger. A
- * breach stops the stream before the bytes that carry it.
+ * Bytes go through as they come. Only the last event of an answer that calls a tool waits: before it leaves, its calls are in the ledger, because the
+ * gate may be asked about them at once. An answer without a call ends for the runner while it is booked: until then its reservation holds what it may
+ * have cost, and if this process dies in between it is charged in full. A breach stops the stream before the bytes that carry it.
  */
 async function relayStream(ports: Ports, relay: Relay): Promise<void> {
   const { answer, exchange, route, request } = relay;
@@ -49,24 +50,37 @@ async function relayStream(ports: Ports, relay: Relay): Promise<void> {
     booking ??= bookAnswer(ports, relay, answer.status, meter.result());
     return booking;
   };
+  const bookThenWrite = async (bytes: Buffer, finishedAt: number): Promise<void> => {
+    await exchange.write(bytes.subarray(0, finishedAt));
+    await bookOnce();
+    await exchange.write(bytes.subarray(finishedAt));
+  };
   let failure: unknown;
   let stopped = false;
   exchange.head(answer.status, { ...answer.headers, 'cache-control': 'no-cache' });
   try {
-    for await (const chunk of answer.body) {
-      const sign = meter.push(chunk);
-      stopped = sign.kind === 'stop';
-      if (stopped) break;
+    await answer.read((bytes) => {
+      const sign = meter.push(bytes);
+      if (sign.kind === 'stop') {
+        stopped = true;
+        answer.discard();
+        return undefined;
+      }
       if (sign.kind === 'finished') {
-        if (sign.finishedAt > 0) await exchange.write(chunk.subarray(0, sign.finishedAt));
-        await bookOnce();
-        await exchange.write(chunk.subarray(sign.finishedAt));
-      } else await exchange.write(chunk);
-    }
+        if (!endsBeforeItIsBooked(meter.result())) return bookThenWrite(bytes, sign.finishedAt);
+        // Its failure is met below.
+        bookOnce().catch(() => undefined);
+      }
+      return exchange.write(bytes);
+    });
   } catch (error) {
     failure = error;
   }
   const complete = failure === undefined && !stopped && booking !== undefined;
+  if (complete && endsBeforeItIsBooked(meter.result())) {
+    exchange.end();
+    return bookBehind(ports, relay, bookOnce());
+  }
   try {
     await bookOnce();
     if (stopped && meter.result().breach !== null) await bookBreachAfterEnd(ports, relay, meter.result());
@@ -82,6 +96,21 @@ async function relayStream(ports: Ports, relay: Relay): Promise<void> {
   }
 }
 
+/** Nobody can be asked about a call of it. */
+const endsBeforeItIsBooked = ({ calls, breach }: Answer): boolean => calls.length === 0 && breach === null;
+
+/** The answer has left, so there is nobody to tell; what it cost stays reserved until that is charged. */
+async function bookBehind(ports: Ports, { caller, reservation }: Relay, booking: Promise<void>): Promise<void> {
+  try {
+    await booking;
+  } catch (error) {
+    ports.log.error(
+      { run_id: caller.stream.id, reservation_id: reservation.reservationId, err: error },
+      'an answer of a model could not be booked; what was reserved for it is charged later',
+    );
+  }
+}
+
 /** A breach that came after the last event: the answer is booked already, the gap is not. */
 const bookBreachAfterEnd = (ports: Ports, { caller }: Relay, { breach }: Answer): Promise<boolean> =>
   book(ports, caller.stream, (run) => {
@@ -92,7 +121,7 @@ const bookBreachAfterEnd = (ports: Ports, { caller }: Relay, { breach }: Answer)
 
 async function relayJson(ports: Ports, relay: Relay): Promise<void> {
   const { answer, exchange, route, request } = relay;
-  const body = await collect(answer.body).catch(async (error: unknown) => {
+  const body = await collect(answer).catch(async (error: unknown) => {
     await bookPessimistically(ports, relay);
     exchange.cut();
     throw error;
@@ -102,7 +131,12 @@ async function relayJson(ports: Ports, relay: Relay): Promise<void> {
     await bookPessimistically(ports, relay);
     throw new ModelRequestRefused(refusals.upstreamUnusable('the model provider answered with a body that cannot be metered'));
   }
-  await bookAnswer(ports, relay, answer.status, { ...read, final: true });
+  const booking = bookAnswer(ports, relay, answer.status, { ...read, final: true });
+  if (endsBeforeItIsBooked(read)) {
+    exchange.send(answer.status, answer.headers, body);
+    return bookBehind(ports, relay, booking);
+  }
+  await booking;
   if (read.breach !== null && coverageModeOf(relay.caller.spec) !== 'report')
     throw new ModelRequestRefused(refusals.coverageGap(describe(read.breach)));
   exchange.send(answer.status, answer.headers, body);
@@ -161,15 +195,16 @@ const describe = (breach: Breach): string =>
     ? `the model called ${breach.tool}, which this session may not use`
     : 'the provider executed a call that nobody decided';
 
-async function collect(body: AsyncIterable<Buffer>): Promise<Buffer | null> {
-  const chunks: Buffer[] = [];
+async function collect(answer: UpstreamAnswer): Promise<Buffer | null> {
+  const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > jsonAnswerBytesMax) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  await answer.read((piece) => {
+    bytes += piece.length;
+    if (bytes > jsonAnswerBytesMax) answer.discard();
+    else pieces.push(piece);
+    return undefined;
+  });
+  return bytes > jsonAnswerBytesMax ? null : Buffer.concat(pieces, bytes);
 }
 
 function parse(body: Buffer): unknown {

@@ -13,7 +13,7 @@ export async function relayUnmetered(answer: UpstreamAnswer, { dialect }: ModelR
   }
   exchange.head(answer.status, answer.headers);
   try {
-    for await (const chunk of answer.body) await exchange.write(chunk);
+    await answer.read((bytes) => exchange.write(bytes));
   } catch (error) {
     exchange.cut();
     if (!exchange.hungUp.aborted) throw error;
