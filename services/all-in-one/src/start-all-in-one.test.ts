@@ -25,6 +25,7 @@ describe('all services in one process', () => {
       writeSecretFile(at(`${name}.json`), JSON.stringify(secrets));
     }
     generateKekFile(at('kek'));
+    generateKekFile(at('delivery-key'));
     generateSigningKeyFiles(at('token-key.pem'), at('token-keys.json'));
     generateSigningKeyFiles(at('ledger-key.pem'), at('ledger-keys.json'));
     writeSecretFile(at('admin-token'), `fbx_test_${'a'.repeat(40)}`);
@@ -35,6 +36,7 @@ describe('all services in one process', () => {
       FLUIDBOX_KEK_FILE: at('kek'),
       FLUIDBOX_TOKEN_KEY_FILE: at('token-key.pem'),
       FLUIDBOX_TOKEN_PUBLIC_KEYS_FILE: at('token-keys.json'),
+      FLUIDBOX_DELIVERY_KEY_FILE: at('delivery-key'),
       FLUIDBOX_LEDGER_KEY_FILE: at('ledger-key.pem'),
       FLUIDBOX_LEDGER_PUBLIC_KEYS_FILE: at('ledger-keys.json'),
       FLUIDBOX_ADMIN_TOKEN_FILE: at('admin-token'),

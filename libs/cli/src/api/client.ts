@@ -10,8 +10,11 @@ import type {
   CostGroup,
   CreateAgentBody,
   CreateSessionBody,
+  CreateWebhookBody,
   DecideApprovalBody,
   DecideProposalBody,
+  DeliveryState,
+  DeliveryView,
   EventView,
   GateDimension,
   GateGroup,
@@ -31,6 +34,8 @@ import type {
   SetBudgetBody,
   Summary,
   TokenView,
+  WebhookView,
+  WebhookWithSecret,
 } from '@fluidbox/contracts';
 import type { z } from 'zod';
 import { exitCodes } from '../exit-codes';
@@ -222,6 +227,28 @@ export class ApiClient {
   }
   setBudget(scope: string, body: SetBudgetBody): Promise<BudgetView> {
     return this.json('PUT', `/v1/budgets/${encodeURIComponent(scope)}`, body);
+  }
+
+  createWebhook(body: CreateWebhookBody): Promise<WebhookWithSecret> {
+    return this.json('POST', '/v1/webhooks', body);
+  }
+  webhooks(): Promise<{ data: WebhookView[] }> {
+    return this.json('GET', '/v1/webhooks');
+  }
+  async removeWebhook(id: string): Promise<void> {
+    await this.request('DELETE', `/v1/webhooks/${encodeURIComponent(id)}`);
+  }
+  rotateWebhook(id: string): Promise<WebhookWithSecret> {
+    return this.json('POST', `/v1/webhooks/${encodeURIComponent(id)}/rotate`, {});
+  }
+  testWebhook(id: string): Promise<DeliveryView> {
+    return this.json('POST', `/v1/webhooks/${encodeURIComponent(id)}/test`, {});
+  }
+  deliveries(id: string, state?: DeliveryState): Promise<{ data: DeliveryView[] }> {
+    return this.json('GET', `/v1/webhooks/${encodeURIComponent(id)}/deliveries?${searchOf({ state })}`);
+  }
+  redeliver(id: string, delivery: string): Promise<DeliveryView> {
+    return this.json('POST', `/v1/webhooks/${encodeURIComponent(id)}/deliveries/${encodeURIComponent(delivery)}/redeliver`, {});
   }
 
   costs(query: { by: CostDimension; from?: string; to?: string }): Promise<Summary<CostDimension, CostGroup>> {

@@ -5,6 +5,7 @@ import { registerDoctor } from './doctor';
 import { registerMigrate } from './migrate';
 import { registerRecord } from './record';
 import { registerUp } from './up';
+import { registerWebhooks } from './webhook-commands';
 
 /** Adds one command to the program. */
 export type Register = (program: Command) => void;
@@ -14,6 +15,7 @@ export const registrations: readonly Register[] = [
   registerUp,
   registerDemo,
   registerApiCommands,
+  registerWebhooks,
   registerRecord,
   registerDoctor,
   registerMigrate,

@@ -50,46 +50,62 @@ export function postVia({ privateHosts, resolve = resolveBySystem, timeoutMs = p
   };
   const [named, unnamed] = [agents(true), agents(false)];
 
-  const post = (target: string, headers: Readonly<Record<string, string>>, body: string): Promise<Outcome> =>
-    new Promise((done) => {
-      const url = new URL(target);
-      const allowed = isNamedHost(url, privateHosts);
-      const host = hostOf(url);
-      // A written-out address is never looked up.
-      if (!allowed && isIP(host) !== 0 && isPrivateAddress(host)) return done({ kind: 'failed', reason: 'private_address' });
-      // The configuration may have changed since the webhook was made.
-      if (!allowed && url.protocol !== 'https:') return done({ kind: 'failed', reason: 'private_address' });
-      const agent = (allowed ? named : unnamed)[url.protocol as 'http:' | 'https:'];
-      const request = (url.protocol === 'https:' ? https : http).request(url, {
-        method: 'POST',
-        agent,
-        headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
-        maxHeaderSize: 16 * 1024,
-      });
-      let settled = false;
-      const settle = (outcome: Outcome): void => {
-        if (settled) return;
-        settled = true;
-        clearTimeout(timer);
-        done(outcome);
-      };
-      const timer = setTimeout(() => {
-        settle({ kind: 'failed', reason: 'timeout' });
-        request.destroy();
-      }, timeoutMs);
-      request.on('error', (error) => settle({ kind: 'failed', reason: reasonOf(error) }));
-      request.on('response', (response) => {
-        const retryAfterSecs = parseRetryAfter(response.headers['retry-after'], Date.now());
-        settle({ kind: 'answered', status: response.statusCode ?? 0, retryAfterSecs });
-        throwAway(response);
-      });
-      request.end(body);
-    });
+  const post = async (target: string, headers: Readonly<Record<string, string>>, body: string): Promise<Outcome> => {
+    const url = new URL(target);
+    const allowed = isNamedHost(url, privateHosts);
+    const host = hostOf(url);
+    // A written-out address is never looked up; and the configuration may have changed since the webhook was made.
+    if (!allowed && (url.protocol !== 'https:' || (isIP(host) !== 0 && isPrivateAddress(host))))
+      return { kind: 'failed', reason: 'private_address' };
+    const agent = (allowed ? named : unnamed)[url.protocol as 'http:' | 'https:'];
+    const deadline = performance.now() + timeoutMs;
+    const sendOnce = () => send(url, { ...headers, 'content-length': String(Buffer.byteLength(body)) }, body, agent, deadline);
+    const first = await sendOnce();
+    // A kept connection that the receiver had closed meanwhile: it was not the receiver that failed.
+    return first === 'stale' ? staleIsFailure(await sendOnce()) : first;
+  };
   const close = (): void => {
     for (const agent of [...Object.values(named), ...Object.values(unnamed)]) agent.destroy();
   };
   return Object.assign(post, { close });
 }
+
+function send(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  agent: http.Agent,
+  deadline: number,
+): Promise<Outcome | 'stale'> {
+  return new Promise((done) => {
+    const request = (url.protocol === 'https:' ? https : http).request(url, { method: 'POST', agent, headers, maxHeaderSize: 16 * 1024 });
+    const timer = setTimeout(
+      () => {
+        done({ kind: 'failed', reason: 'timeout' });
+        request.destroy();
+      },
+      Math.max(0, deadline - performance.now()),
+    );
+    request.on('close', () => clearTimeout(timer));
+    request.on('error', (error) => {
+      const isStale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+      done(isStale ? 'stale' : { kind: 'failed', reason: reasonOf(error) });
+    });
+    request.on('response', (response) => {
+      clearTimeout(timer);
+      done({
+        kind: 'answered',
+        status: response.statusCode ?? 0,
+        retryAfterSecs: parseRetryAfter(response.headers['retry-after'], Date.now()),
+      });
+      throwAway(response);
+    });
+    request.end(body);
+  });
+}
+
+const staleIsFailure = (outcome: Outcome | 'stale'): Outcome =>
+  outcome === 'stale' ? { kind: 'failed', reason: 'connection_failed' } : outcome;
 
 const bodyBytesMax = 16 * 1024;
 const bodyMs = 1_000;

@@ -3,7 +3,7 @@ import { decisionPage } from './decision-page';
 
 const id = 'apr_0198b3a0-0000-7000-8000-000000000002_toolu_1';
 
-describe('the page behind a decision link', () => {
+describe('[WEBHOOK-7] the page behind a decision link', () => {
   it('names how to decide, and holds nothing that could decide', () => {
     const page = decisionPage(id);
     expect(page).toContain(`fluidbox approve ${id}`);

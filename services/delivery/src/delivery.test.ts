@@ -1,0 +1,364 @@
+import { createHmac } from 'node:crypto';
+import type { StreamRef, WebhookWithSecret } from '@fluidbox/contracts';
+import { startTestPostgres, type TestPostgres, until } from '@fluidbox/testing';
+import { createWebhook, listDeliveries, listWebhooks, redeliver, removeWebhook, rotateSecret, testWebhook } from './app/manage-webhooks';
+import type { CourierPorts } from './app/ports';
+import { ada, startDeployment } from './testing/deployment';
+import { type Received, type Receiver, startReceiver } from './testing/receiver';
+
+jest.setTimeout(60_000);
+
+type Deployment = Awaited<ReturnType<typeof startDeployment>>;
+type Process = ReturnType<Deployment['startProcess']>;
+
+const idOf = (one: Received): string => String(one.headers['webhook-id']);
+const verifies = ({ headers, body }: Received, secret: string): boolean => {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
+  const expected = `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
+  return String(headers['webhook-signature']).split(' ').includes(expected);
+};
+
+describe('delivery, on Postgres, to real receivers', () => {
+  let postgres: TestPostgres;
+  let deployment: Deployment;
+  const receivers: Receiver[] = [];
+
+  const receiver = async (): Promise<Receiver> => {
+    const one = await startReceiver();
+    receivers.push(one);
+    return one;
+  };
+  const subscribe = (process: Process, url: string, agent?: string): Promise<WebhookWithSecret> =>
+    createWebhook(process.manage, {
+      principal: ada,
+      body: { url, events: ['approval.requested', 'run.result'], ...(agent === undefined ? {} : { agent }) },
+    });
+  const deliveriesOf = (process: Process, webhook: WebhookWithSecret) =>
+    listDeliveries(process.manage, { org: 'default', webhook_id: webhook.id, state: null });
+  const settled = (process: Process, webhook: WebhookWithSecret, count = 1) =>
+    until(async () => {
+      const all = await deliveriesOf(process, webhook);
+      return all.length === count && all.every(({ state }) => state !== 'pending') ? all : null;
+    });
+  /** An attempt ended, and the delivery waits for the next one. */
+  const waiting = (process: Process, webhook: WebhookWithSecret, attempts: number) =>
+    until(async () => {
+      const { rows } = await deployment.admin.query<{ n: number }>(
+        `select count(*)::integer as n from delivery.deliveries
+         where webhook_id = $1 and attempts = $2 and leased_until is null and state = 'pending'`,
+        [webhook.id, attempts],
+      );
+      return rows[0]?.n === 1 ? (await deliveriesOf(process, webhook))[0] : null;
+    });
+  const typesOf = async (id: string) => (await deployment.recorded()).filter(({ stream }) => stream.endsWith(id)).map(({ type }) => type);
+
+  beforeAll(async () => {
+    postgres = await startTestPostgres();
+  });
+  beforeEach(async () => {
+    deployment = await startDeployment(postgres);
+  });
+  afterEach(async () => {
+    await deployment.stop();
+    for (const one of receivers.splice(0)) await one.close();
+  });
+  afterAll(() => postgres.stop());
+
+  it('[WEBHOOK-1] tells of a waiting approval and of the result, without content, and with the head of the record', async () => {
+    const hooks = await receiver();
+    const process = deployment.startProcess([hooks.host]);
+    const webhook = await subscribe(process, `${hooks.url}/in?key=canary-path`);
+    const follower = process.follow();
+    const run = await deployment.startRun();
+    await deployment.ask(run, 'c1');
+    await deployment.finish(run);
+    await follower.caughtUp();
+    await settled(process, webhook, 2);
+
+    const messages = hooks.received.map(({ body }) => JSON.parse(body));
+    const approval = messages.find(({ type }) => type === 'approval.requested');
+    const result = messages.find(({ type }) => type === 'run.result');
+    expect(approval.data).toEqual({
+      run_id: run.id,
+      approval_id: `apr_${run.id}_c1`,
+      agent: 'fixer',
+      tool: 'Bash',
+      scope: 'once',
+      approvers: 1,
+      expires_at: expect.any(String),
+      link: `https://fluidbox.test/approvals/apr_${run.id}_c1`,
+    });
+    const stored = (await process.store.readWithHashes(run)).at(-1);
+    expect(result.data).toMatchObject({ run_id: run.id, agent: 'fixer', outcome: 'completed', cost_micro_usd: 5 });
+    expect(result.data.head).toEqual({ seq: stored?.seq, hash: stored?.hash });
+    expect(stored?.type).toBe('run.result');
+    expect(hooks.received.map(({ body }) => body).join()).not.toContain('canary');
+    for (const one of hooks.received) {
+      expect(verifies(one, webhook.secret)).toBe(true);
+      expect(one.path).toBe('/in?key=canary-path');
+      expect(await typesOf(idOf(one))).toEqual(['callback.delivered']);
+    }
+    expect(await typesOf(webhook.id)).toEqual(['webhook.created']);
+    // The path of a URL may be a secret: it is in no event, and rests sealed like the secret itself.
+    expect(JSON.stringify(await deployment.recorded())).not.toContain('canary');
+    const { rows } = await deployment.admin.query(
+      "select encode(sealed, 'escape') as text, to_jsonb(w) - 'sealed' as rest from delivery.webhooks w",
+    );
+    expect(JSON.stringify(rows)).not.toMatch(/canary|whsec_/);
+    expect(JSON.stringify(await listWebhooks(process.manage, { org: 'default' }))).not.toContain('whsec_');
+    expect(process.failures).toEqual([]);
+  });
+
+  it('tells only who asked: of their events, of their agent, of what came after, and of their organisation', async () => {
+    const hooks = await receiver();
+    const process = deployment.startProcess([hooks.host]);
+    const before = await deployment.startRun('other');
+    await deployment.ask(before, 'c1');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const mine = await subscribe(process, `${hooks.url}/mine`, 'fixer');
+    const all = await subscribe(process, `${hooks.url}/all`);
+    await createWebhook(process.manage, {
+      principal: { ...ada, org: 'elsewhere' },
+      body: { url: `${hooks.url}/elsewhere`, events: ['approval.requested'] },
+    });
+    await createWebhook(process.manage, { principal: ada, body: { url: `${hooks.url}/results`, events: ['run.result'] } });
+    const follower = process.follow();
+    for (const agent of ['fixer', 'other']) await deployment.ask(await deployment.startRun(agent), 'c1');
+    await follower.caughtUp();
+    await settled(process, mine, 1);
+    await settled(process, all, 2);
+    expect(hooks.received.map(({ path }) => path).sort()).toEqual(['/all', '/all', '/mine']);
+  });
+
+  it('makes a delivery once, however often the follower sees the event', async () => {
+    const hooks = await receiver();
+    const process = deployment.startProcess([hooks.host]);
+    const webhook = await subscribe(process, hooks.url);
+    const run = await deployment.startRun();
+    await deployment.ask(run, 'c1');
+    const events = (await process.store.read(run)).filter(({ type }) => type === 'approval.requested');
+    for (let round = 0; round < 3; round += 1) await process.follower.handle(events, process.manage.sql);
+    process.courier.wake();
+    await settled(process, webhook, 1);
+    expect(hooks.received).toHaveLength(1);
+  });
+
+  it('[WEBHOOK-3] tries again with the same id and body, waits as long as it is asked to, and records how it ended', async () => {
+    const hooks = await receiver();
+    hooks.answer = (_, response) => void response.writeHead(hooks.received.length === 1 ? 503 : 200, { 'retry-after': '100' }).end();
+    const process = deployment.startProcess([hooks.host]);
+    const webhook = await subscribe(process, hooks.url);
+    await testWebhook(process.manage, { principal: ada, webhook_id: webhook.id });
+    const first = await waiting(process, webhook, 1);
+    expect(first).toMatchObject({ attempts: 1, last_status: 503, reason: 'refused_status' });
+    expect(Date.parse(first?.next_attempt_at ?? '') - deployment.clock.now().getTime()).toBeGreaterThan(90_000);
+    deployment.advance(60_000);
+    process.courier.wake();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(hooks.received).toHaveLength(1);
+    deployment.advance(41_000);
+    process.courier.wake();
+    const [done] = await settled(process, webhook);
+    expect(done).toMatchObject({ state: 'delivered', attempts: 2, last_status: 200, reason: null });
+    const [one, two] = hooks.received as [Received, Received];
+    expect([idOf(two), two.body]).toEqual([idOf(one), one.body]);
+    expect(two.headers['webhook-timestamp']).not.toBe(one.headers['webhook-timestamp']);
+    expect(verifies(two, webhook.secret)).toBe(true);
+  });
+
+  it('[WEBHOOK-3] is dead after the last attempt, and sent again on the whole schedule when a person asks', async () => {
+    const hooks = await receiver();
+    hooks.answer = (_, response) => void response.writeHead(500).end();
+    const process = deployment.startProcess([hooks.host]);
+    const webhook = await subscribe(process, hooks.url);
+    const { id } = await testWebhook(process.manage, { principal: ada, webhook_id: webhook.id });
+    for (let attempt = 1; attempt < 8; attempt += 1) {
+      await waiting(process, webhook, attempt);
+      deployment.advance(18_001_000);
+      process.courier.wake();
+    }
+    expect(await settled(process, webhook)).toMatchObject([{ state: 'dead', attempts: 8, reason: 'refused_status', last_status: 500 }]);
+    await until(async () => (await typesOf(id)).length === 1);
+    deployment.advance(86_400_000);
+    process.courier.wake();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(hooks.received).toHaveLength(8);
+
+    hooks.answer = (_, response) => void response.writeHead(204).end();
+    await redeliver(process.manage, { principal: ada, webhook_id: webhook.id, delivery_id: id });
+    expect(await settled(process, webhook)).toMatchObject([{ state: 'delivered', attempts: 9 }]);
+    await until(async () => (await typesOf(id)).length === 2);
+    expect(await typesOf(id)).toEqual(['callback.failed', 'callback.delivered']);
+    await expect(
+      redeliver(process.manage, { principal: { ...ada, org: 'elsewhere' }, webhook_id: webhook.id, delivery_id: id }),
+    ).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('sends nothing more to a receiver that answered 410', async () => {
+    const hooks = await receiver();
+    let release: () => void = () => undefined;
+    hooks.answer = (one, response) => {
+      // The second one has to be pending when the first is answered.
+      if (hooks.received.length === 1) release = () => response.writeHead(410).end();
+      else response.writeHead(one.body === '' ? 400 : 503).end();
+    };
+    const process = deployment.startProcess([hooks.host]);
+    const webhook = await subscribe(process, hooks.url);
+    const test = () => testWebhook(process.manage, { principal: ada, webhook_id: webhook.id });
+    await test();
+    await until(() => hooks.received.length === 1);
+    await test();
+    await until(async () => (await deliveriesOf(process, webhook)).some(({ last_status }) => last_status === 503));
+    release();
+    const states = (await settled(process, webhook, 2)).map(({ state, reason }) => [state, reason]);
+    expect(states).toEqual([
+      ['cancelled', 'refused_status'],
+      ['dead', 'gone'],
+    ]);
+    expect((await listWebhooks(process.manage, { org: 'default' }))[0]?.disabled_at).not.toBeNull();
+    await expect(test()).rejects.toMatchObject({ code: 'conflict' });
+    await until(async () => (await typesOf(webhook.id)).length === 2);
+    expect(await typesOf(webhook.id)).toEqual(['webhook.created', 'webhook.disabled']);
+  });
+
+  it('[WEBHOOK-5] sends again, under the same id, what a process sent and could not record', async () => {
+    const hooks = await receiver();
+    const dying = deployment.startProcess([hooks.host], ({ table }: CourierPorts) => ({
+      table: { ...table, settle: () => Promise.reject(new Error('killed before it could record')) },
+    }));
+    const webhook = await subscribe(dying, hooks.url);
+    const { id } = await testWebhook(dying.manage, { principal: ada, webhook_id: webhook.id });
+    await until(() => hooks.received.length === 1);
+    await dying.courier.stop();
+
+    const next = deployment.startProcess([hooks.host]);
+    next.courier.wake();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(hooks.received).toHaveLength(1);
+    deployment.advance(30_001);
+    next.courier.wake();
+    expect(await settled(next, webhook)).toMatchObject([{ id, state: 'delivered', attempts: 2 }]);
+    expect(hooks.received.map(idOf)).toEqual([id, id]);
+    const { rows } = await deployment.admin.query('select attempt, reason, status from delivery.attempts order by attempt');
+    expect(rows).toEqual([
+      { attempt: 1, reason: 'process_lost', status: null },
+      { attempt: 2, reason: null, status: 204 },
+    ]);
+  });
+
+  it('[WEBHOOK-5] two processes never make the same attempt', async () => {
+    const hooks = await receiver();
+    hooks.answer = (_, response) => void setTimeout(() => response.writeHead(204).end(), 5);
+    const processes = [deployment.startProcess([hooks.host]), deployment.startProcess([hooks.host])];
+    const [first] = processes as [Process];
+    const webhook = await subscribe(first, hooks.url);
+    for (let n = 0; n < 60; n += 1) {
+      await testWebhook({ ...first.manage, wake: () => undefined }, { principal: ada, webhook_id: webhook.id });
+    }
+    for (const process of processes) process.courier.wake();
+    const all = await settled(first, webhook, 60);
+    expect(all.every(({ state, attempts }) => state === 'delivered' && attempts === 1)).toBe(true);
+    expect(new Set(hooks.received.map(idOf)).size).toBe(60);
+    expect(hooks.received).toHaveLength(60);
+    await until(async () => (await deployment.recorded()).filter(({ type }) => type === 'callback.delivered').length === 60);
+  });
+
+  it('[WEBHOOK-6] one receiver of 100 that never answers, with much waiting for it, delays no other', async () => {
+    const [hooks, dead] = [await receiver(), await receiver()];
+    dead.answer = () => undefined;
+    const process = deployment.startProcess([hooks.host, dead.host]);
+    const silent = await subscribe(process, `${dead.url}/dead`);
+    const healthy: WebhookWithSecret[] = [];
+    for (let n = 0; n < 99; n += 1) healthy.push(await subscribe(process, `${hooks.url}/${n}`));
+    const quiet = { ...process.manage, wake: () => undefined };
+    for (let n = 0; n < 300; n += 1) await testWebhook(quiet, { principal: ada, webhook_id: silent.id });
+    process.courier.wake();
+    await until(() => dead.received.length === 8);
+    for (const webhook of healthy) await testWebhook(quiet, { principal: ada, webhook_id: webhook.id });
+    const began = performance.now();
+    process.courier.wake();
+    await until(() => hooks.received.length === 99);
+    // All the while the dead one holds its eight attempts for 1.5 s.
+    expect(performance.now() - began).toBeLessThan(1_400);
+    expect(dead.received).toHaveLength(8);
+    // Once it has failed, one at a time.
+    await until(async () => {
+      const { rows } = await deployment.admin.query<{ failures: number }>('select failures from delivery.webhooks where id = $1', [
+        silent.id,
+      ]);
+      return (rows[0]?.failures ?? 0) >= 8;
+    });
+    await until(() => dead.received.length === 9);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(dead.received).toHaveLength(9);
+  });
+
+  it('forgets a webhook at once: what waits is cancelled, what is under way is not tried again', async () => {
+    const hooks = await receiver();
+    let release: () => void = () => undefined;
+    hooks.answer = (_, response) => {
+      if (hooks.received.length === 2) release = () => response.writeHead(500).end();
+      else response.writeHead(500).end();
+    };
+    const process = deployment.startProcess([hooks.host]);
+    const webhook = await subscribe(process, hooks.url);
+    const test = () => testWebhook(process.manage, { principal: ada, webhook_id: webhook.id });
+    await test();
+    await waiting(process, webhook, 1);
+    await test();
+    await until(() => hooks.received.length === 2);
+    await removeWebhook(process.manage, { principal: ada, webhook_id: webhook.id });
+    release();
+    deployment.advance(3_600_000);
+    process.courier.wake();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(hooks.received).toHaveLength(2);
+    const { rows } = await deployment.admin.query('select distinct state from delivery.deliveries');
+    expect(rows).toEqual([{ state: 'cancelled' }]);
+    expect((await deployment.admin.query("select 1 from delivery.webhooks where sealed <> ''")).rowCount).toBe(0);
+    expect(await typesOf(webhook.id)).toEqual(['webhook.created', 'webhook.removed']);
+    await expect(test()).rejects.toMatchObject({ code: 'not_found' });
+    await expect(removeWebhook(process.manage, { principal: ada, webhook_id: webhook.id })).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('[WEBHOOK-2] signs with the old secret too for a day after a rotation', async () => {
+    const hooks = await receiver();
+    const process = deployment.startProcess([hooks.host]);
+    const webhook = await subscribe(process, hooks.url);
+    const fresh = await rotateSecret(process.manage, { principal: ada, webhook_id: webhook.id });
+    expect(fresh.secret).not.toBe(webhook.secret);
+    const test = () => testWebhook(process.manage, { principal: ada, webhook_id: webhook.id });
+    await test();
+    await settled(process, webhook, 1);
+    deployment.advance(86_400_001);
+    await test();
+    await settled(process, webhook, 2);
+    const good = hooks.received.map((one) => [verifies(one, fresh.secret), verifies(one, webhook.secret)]);
+    expect(good).toEqual([
+      [true, true],
+      [true, false],
+    ]);
+  });
+
+  it('does not tell of an approval that has expired meanwhile', async () => {
+    const hooks = await receiver();
+    hooks.answer = (_, response) => void response.writeHead(500).end();
+    const process = deployment.startProcess([hooks.host]);
+    const webhook = await subscribe(process, hooks.url);
+    const follower = process.follow();
+    const run: StreamRef = await deployment.startRun();
+    await deployment.ask(run, 'c1', { expires_at: new Date(deployment.clock.now().getTime() + 4_000).toISOString() });
+    await follower.caughtUp();
+    expect(await settled(process, webhook)).toMatchObject([{ state: 'dead', reason: 'expired', attempts: 1 }]);
+  });
+
+  it('[WEBHOOK-4] refuses a URL it would not call, naming the field', async () => {
+    const process = deployment.startProcess([]);
+    for (const url of ['http://hooks.example.com/', 'https://10.0.0.1/', 'https://a:b@hooks.example.com/'])
+      await expect(subscribe(process, url)).rejects.toMatchObject({ code: 'unprocessable', errors: [{ pointer: '/url' }] });
+    expect(await listWebhooks(process.manage, { org: 'default' })).toEqual([]);
+    expect(await deployment.recorded()).toEqual([]);
+    await subscribe(process, 'https://hooks.example.com/');
+  });
+});
