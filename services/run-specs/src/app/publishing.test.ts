@@ -31,7 +31,11 @@ const bash = (command: string): RecordedCall => ({
 });
 
 /** The real use cases and language; the recorded calls are the test's. */
-function world(calls: readonly RecordedCall[] = [], seen: Partial<HistorySeen> = {}) {
+function world(
+  calls: readonly RecordedCall[] = [],
+  seen: Partial<HistorySeen> = {},
+  onRead: () => Promise<unknown> = async () => undefined,
+) {
   const clock = fakeClock();
   const store = createMemoryStore();
   const keyring = createKekKeyring({ store, kek: kekFromBytes(randomBytes(32)), clock });
@@ -44,6 +48,7 @@ function world(calls: readonly RecordedCall[] = [], seen: Partial<HistorySeen> =
     history: {
       async *read(_org, wanted, into) {
         Object.assign(into, { runs: 1 }, seen);
+        await onRead();
         yield* calls.slice(0, wanted.calls);
       },
     },
@@ -292,5 +297,30 @@ describe('a second person', () => {
     expect(await moved([other])).toBe(true);
     expect(await moved([bash('ls')], { erased: 1 })).toBe(true);
     expect(await moved([bash('ls')], { complete: false })).toBe(true);
+  });
+
+  it('is asked about the version that is the last when it is stored, not the one that was compared', async () => {
+    let between: (() => Promise<unknown>) | null = null;
+    const { publish } = world([bash('curl x')], {}, async () => {
+      const once = between;
+      between = null;
+      await once?.();
+    });
+    await publish(strict);
+    between = () => publish(policy('{ allow: [ls], deny: [curl, wget, nc] }'), bob);
+    expect(proposalOf(await publish(loose))).toMatchObject({ base_version: 2, status: 'open' });
+    between = () => publish(policy('{ allow: [ls], deny: [curl, wget, nc, ssh] }'), bob);
+    expect((await problemOf(publish(loose.replace('wget', 'nc'), ann, { base_version: 2 }))).code).toBe('stale_version');
+  });
+
+  it('publishes nothing that the language of this version refuses', async () => {
+    const { ports, publish, newest } = world([bash('curl x')]);
+    await publish(strict);
+    const { id } = proposalOf(await publish(loose));
+    const newer = { ...ports, policies: { ...ports.policies, failedTests: () => ['tests[0] expects deny'] } };
+    const approve = (with_: Ports) => decidePolicyProposal(with_, { ...bob, name: 'mine', proposal_id: id, body: { decision: 'approve' } });
+    expect((await problemOf(approve(newer))).status).toBe(422);
+    expect((await newest()).version).toBe(1);
+    expect(await approve(ports)).toMatchObject({ status: 'published' });
   });
 });
