@@ -78,8 +78,8 @@ async function questions(servers: Servers, one: StreamRef, rows: number): Promis
 async function scansOf(servers: Servers): Promise<() => Promise<string[]>> {
   const client = await servers.connect();
   const count = async (): Promise<Map<string, number>> => {
-    // Sessions tell what they did within a second of it.
-    await delay(1_500);
+    // An idle session tells of its last scans within ten seconds.
+    await delay(11_000);
     const { rows } = await client.query<{ relname: string; seq_scan: string }>(
       "select relname, seq_scan from pg_stat_user_tables where schemaname = 'ledger' and relname in ('events', 'stream_heads')",
     );

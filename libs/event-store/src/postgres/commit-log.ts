@@ -2,7 +2,7 @@ import type { LogMessage } from '@fluidbox/contracts';
 import { joinedMessages } from '../domain/recorded';
 
 /** Shorter than anybody notices, longer than an append: what comes meanwhile goes together. */
-const paceMs = 2;
+const paceMs = 5;
 
 /**
  * What was committed, on its way to the log. The first message goes at once; while appends follow each other closely, their messages of one stream go as one

@@ -271,6 +271,36 @@ describe('Postgres store under concurrency and faults', () => {
     expect(verifyChain(await allWithHashes(store(0), alone)).ok).toBe(true);
   });
 
+  it('a page of a long run costs a page, whatever the statistics say, and a damaged run is read on behind its gap', async () => {
+    const run = newRun();
+    for (let i = 0; i < 10; i += 1) await store(0).append([groupOf(run, 'any', 500)]);
+    const pool = new pg.Pool({ connectionString: testServiceUrl(database.url, 'gate'), max: 1 });
+    const reading = createPostgresStore({ pool });
+    const fetched = async (): Promise<number> => {
+      await pool.query('select pg_stat_force_next_flush()');
+      const { rows } = await admin.query<{ n: string }>(
+        "select idx_tup_fetch + seq_tup_read as n from pg_stat_user_tables where schemaname = 'ledger' and relname = 'events'",
+      );
+      return Number(rows[0]?.n);
+    };
+    for (const read of ['read', 'readWithHashes', 'readSealed'] as const) {
+      const before = await fetched();
+      expect((await reading[read](run, { after: 1_000, limit: 100 })).map(({ seq }) => seq)).toEqual(range(1_001, 1_100));
+      expect((await fetched()) - before).toBeLessThanOrEqual(200);
+    }
+    const owner = await openTransaction();
+    await owner.query('set local session_replication_role = replica');
+    await owner.query('delete from ledger.events where stream = $1 and seq between 1051 and 1200', [`run-${run.id}`]);
+    await owner.query('commit');
+    await owner.end();
+    for (const read of ['read', 'readWithHashes', 'readSealed'] as const) {
+      const seqs = (await reading[read](run, { after: 1_000, limit: 100 })).map(({ seq }) => seq);
+      expect(seqs).toEqual([...range(1_001, 1_050), ...range(1_201, 1_250)]);
+    }
+    await reading.close();
+    await pool.end();
+  });
+
   const untilSomebodyWaits = async (): Promise<void> => {
     for (;;) {
       const { rows } = await admin.query("select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'");

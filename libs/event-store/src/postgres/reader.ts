@@ -52,7 +52,7 @@ export class Reader {
   ): Promise<Row[]> {
     const query = {
       name,
-      text: `select ${columns} from ledger.events where stream = $1 and org_id = $2 and seq > $3 order by seq limit $4`,
+      text: pageOf(columns),
       values: [streamNameOf(stream), stream.org, after, Math.min(limit, pageMax)],
     };
     const { rows } =
@@ -187,14 +187,30 @@ export class Reader {
   }
 }
 
+/**
+ * At most $4 events after $3. The upper bound matters: where statistics are old, as those of a run that grew within a minute are, Postgres takes the rest
+ * of a stream for a few rows and sorts all of it for each page. A stream has no gaps, so the bound cuts nothing off; in one that somebody
+ * damaged the second part goes on behind the gap.
+ */
+const pageOf = (columns: string): string => `
+  with page as (
+    select ${columns} from ledger.events where stream = $1 and org_id = $2 and seq > $3::bigint and seq <= $3::bigint + $4::bigint
+  )
+  select * from page union all
+  select * from (
+    select ${columns} from ledger.events where stream = $1 and org_id = $2 and seq > $3::bigint + $4::bigint
+    order by seq limit $4::bigint - (select count(*) from page)
+  ) behind
+  order by seq`;
+
 /** Sizes come from the rows' headers: what is over the limit is never fetched. */
 const readSealedText = `
   select seq, global_position, body, hash, rest, projection from (
     select e.seq, e.global_position, e.body, e.hash, r.sealed as rest, p.sealed as projection,
       sum(octet_length(e.body) + coalesce(octet_length(r.sealed), 0) + coalesce(octet_length(p.sealed), 0)) over (order by e.seq) as total
-    from (select * from ledger.events where stream = $1 and org_id = $2 and seq > $3 order by seq limit $4) e
+    from (${pageOf('*')}) e
     left join ledger.content r on r.stream = e.stream and r.seq = e.seq and r.class = 'rest' and r.org_id = e.org_id
     left join ledger.content p on p.stream = e.stream and p.seq = e.seq and p.class = 'projection' and p.org_id = e.org_id
   ) sized
-  where total <= $5 or seq = $3 + 1
+  where total <= $5 or seq = $3::bigint + 1
   order by seq`;
