@@ -1,4 +1,5 @@
 import { checkpointType } from '@fluidbox/contracts';
+import { base64Runs } from './base64-runs';
 import {
   anyCaseShapes,
   awsKeyId,
@@ -6,6 +7,13 @@ import {
   evidence,
   exactCaseShapes,
   hasHint,
+  hiddenShapes,
+  keyBegins,
+  keyBetween,
+  keyEnds,
+  keyLine,
+  pairName,
+  pairValue,
   secretArgument,
   secretKey,
   splitShapes,
@@ -16,13 +24,14 @@ export const redactionMark = '‹redacted›';
 
 /** For loggers and other plain text. */
 export function redactText(text: string): string {
-  return hasHint(text) ? scrubText(text, awsKeyId.test(text)) : text;
+  return hasHint(text) || hidesSecret(text) ? scrubText(text, awsKeyId.test(text)) : text;
 }
 
 /** The value with every secret marked, in strings and in member names; the same value when it holds none. */
 export function redactContent(value: unknown): unknown {
   const found = collect(value);
-  if (!hasHint(found.values.join('')) && found.keys.every(isPlainKey)) return value;
+  const joined = found.values.join('');
+  if (!hasHint(joined) && !found.named.includes(true) && found.keys.every(isPlainKey) && !found.values.some(hidesSecret)) return value;
   const cleaned = scrubStrings(found);
   let next = 0;
   return rebuild(value, () => cleaned[next++] ?? redactionMark);
@@ -54,9 +63,11 @@ function collect(value: unknown): Found {
     } else if (Array.isArray(node)) {
       for (let i = 0; i < node.length; i++) walk(node[i], key, node[i - 1]);
     } else if (node !== null && typeof node === 'object') {
+      const members = node as Record<string, unknown>;
+      const named = pairName.map((each) => members[each]).find((said) => typeof said === 'string' && isSecretName(said));
       for (const name of Object.keys(node)) {
         found.keys.push(name);
-        walk((node as Record<string, unknown>)[name], name, null);
+        walk(members[name], typeof named === 'string' && pairValue.includes(name) ? named : name, null);
       }
     }
   };
@@ -68,9 +79,33 @@ function collect(value: unknown): Found {
 const follows = (before: unknown, text: string): boolean =>
   typeof before === 'string' && before.length <= 256 && !text.startsWith('-') && hasHint(before) && secretArgument.test(before);
 
+/** Of a pair that names what it holds. Not remembered: it is a value itself. */
+const isSecretName = (said: string): boolean => said.length <= 256 && hasHint(said) && secretKey.test(said);
+
+/** Whether the last key that begins in it does not end in it. */
+function leavesKeyOpen(text: string): boolean {
+  const begin = text.lastIndexOf('-----BEGIN ');
+  return begin !== -1 && !text.includes('-----END ', begin) && keyBegins.test(text.slice(begin, begin + 128));
+}
+
+/** Marks the lines of a private key that stand in strings behind the one where it begins. */
+function markKeyLines(strings: string[]): string[] {
+  for (let begin = 0; begin < strings.length; begin += 1) {
+    if (!leavesKeyOpen(strings[begin] ?? '')) continue;
+    let end = begin + 1;
+    while (end < strings.length && keyBetween.test(strings[end] ?? '')) end += 1;
+    const ends = keyEnds.test(strings[end] ?? '');
+    if (ends) strings[end] = (strings[end] ?? '').replace(keyEnds, redactionMark);
+    for (let line = begin + 1; line < end && (ends || keyLine.test(strings[line] ?? '')); line += 1) strings[line] = redactionMark;
+    begin = end - 1;
+  }
+  return strings;
+}
+
 function scrubStrings({ values, named, keys }: Found): string[] {
   const aws = values.some((text) => awsKeyId.test(text)) || keys.some((key) => awsKeyId.test(key));
-  const cleaned = values.map((text, i) =>
+  const lines = values.some(leavesKeyOpen) ? markKeyLines([...values]) : values;
+  const cleaned = lines.map((text, i) =>
     named[i] === true && text !== '' ? redactionMark : evidence.test(text) ? text : scrubText(text, aws),
   );
   return scrubAcross(cleaned);
@@ -101,8 +136,25 @@ function scrubAcross(strings: string[]): string[] {
 }
 
 function scrubText(text: string, aws: boolean): string {
-  const scrubbed = text.replace(exactCaseShapes, mark).replace(anyCaseShapes, mark);
+  const scrubbed = markHidden(text).replace(exactCaseShapes, mark).replace(anyCaseShapes, mark);
   return aws ? scrubbed.replace(awsSecretCandidate, (token) => (looksRandom(token) ? redactionMark : token)) : scrubbed;
+}
+
+/** A secret in base64 is one; twice encoded it is out of reach. */
+const decodesToSecret = (run: string): boolean => {
+  const plain = Buffer.from(run, 'base64').toString('latin1');
+  return hasHint(plain) && hiddenShapes.test(plain);
+};
+const hidesSecret = (text: string): boolean => base64Runs(text).some(({ from, to }) => decodesToSecret(text.slice(from, to)));
+function markHidden(text: string): string {
+  let kept = '';
+  let at = 0;
+  for (const { from, to } of base64Runs(text)) {
+    if (!decodesToSecret(text.slice(from, to))) continue;
+    kept += text.slice(at, from) + redactionMark;
+    at = to;
+  }
+  return kept === '' ? text : kept + text.slice(at);
 }
 
 /** Keeps what group 1 of a named shape captured (`password=`) and marks the rest. */
@@ -133,12 +185,14 @@ function looksRandom(token: string): boolean {
   return changes >= 15;
 }
 
-function rebuild(value: unknown, nextString: () => string): unknown {
+function rebuild(value: unknown, nextString: () => string, key: string | null = null): unknown {
   if (typeof value === 'string') return nextString();
-  if (Array.isArray(value)) return value.map((item) => rebuild(item, nextString));
+  // A PIN or a code; counts are never called by such a name alone.
+  if (typeof value === 'number') return key !== null && !isPlainKey(key) && secretKey.test(key) ? redactionMark : value;
+  if (Array.isArray(value)) return value.map((item) => rebuild(item, nextString, key));
   if (value === null || typeof value !== 'object') return value;
   const members = new Map<string, unknown>();
-  for (const [name, member] of Object.entries(value)) members.set(freeName(redactText(name), members), rebuild(member, nextString));
+  for (const [name, member] of Object.entries(value)) members.set(freeName(redactText(name), members), rebuild(member, nextString, name));
   return Object.fromEntries(members);
 }
 

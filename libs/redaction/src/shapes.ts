@@ -5,8 +5,9 @@
  * fail after a long scan (a JWT without dots) starts only at the beginning of a token. Digests (`sha256:<hex>`), uuids, commit ids and
  * file names stay: they are evidence.
  */
-const secretName =
-  '(?:pass(?:word|wd|phrase|code)|pwd|secret|(?<!page[_-]?)token|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|client[_-]?secret|credential)';
+const keyKinds = 'api|access|account|private|secret|encryption|signing|session|client|master|storage';
+const passOwners = 'db|database|smtp|e?mail|user|admin|root|redis|mysql|mongo|postgres|pg|ftp|ssh|ldap|proxy';
+const secretName = `(?:pass(?:word|wd|phrase|code)|pwd|secret(?:[_-]?key[_-]?base)?|(?<!page[_-]?)token|(?:${keyKinds})[_-]?key|(?:${passOwners})[_-]?pass|_auth|client[_-]?key[_-]?data|credential)`;
 const bareValue = String.raw`[^\s"'\x60$<>(){}\[\],;&|\\‹]`;
 
 const standalone = [
@@ -18,10 +19,20 @@ const standalone = [
   String.raw`glpat-[\w-]{20,}`,
   'npm_[A-Za-z0-9]{36,}',
   'npg_[A-Za-z0-9]{8,}',
+  // Other makers whose prefix says enough; the digit tells a key from a name in code.
+  String.raw`(?<![A-Za-z0-9])(?:hf_|gsk_|r8_|dckr_pat_|lin_api_|shp(?:at|ca|pa|ss)_|do[opr]_v1_|tskey-(?:auth|api|client)-|xai-|pul-|PMAK-|NRAK-|HRKU-|sq0(?:atp|csp|idp)-|gl(?:rt|dt|cbt|ptt|ft|soat)-|sntrys_|ATATT3)(?=[\w-]{0,40}\d)[\w=+/-]{16,}`,
+  String.raw`(?<![A-Za-z0-9])SG\.[\w-]{16,}\.[\w-]{16,}`,
+  String.raw`(?<![A-Za-z0-9])hv[sb]\.[\w-]{20,}`,
+  'pypi-AgE[A-Za-z0-9_-]{16,}',
+  'AGE-SECRET-KEY-1[A-Z0-9]{20,}',
+  String.raw`(?<!\d)\d{8,10}:AA[\w-]{30,}`,
+  String.raw`discord(?:app)?\.com/api/webhooks/\d{6,20}/[\w-]{12,}`,
+  // A PEM key in base64, as in a kubeconfig or a Kubernetes secret.
+  'LS0tLS1CRUdJTiB(?:QUklW|SU0Eg|FQyBQ|PUEVO|FTkNS|EU0Eg|QR1AgUFJJ)[A-Za-z0-9+/=_-]{8,}',
   '(?<![A-Za-z0-9])[rs]k_(?:live|test)_[A-Za-z0-9]{16,}',
   'whsec_[A-Za-z0-9+/=_-]{16,}',
   '(?<![A-Za-z0-9])A(?:K|S)IA[A-Z0-9]{16}(?![A-Za-z0-9])',
-  'xox[abeoprs]-[A-Za-z0-9-]{10,}',
+  'xox[abdeoprs]-[A-Za-z0-9%-]{10,}',
   String.raw`xapp-\d-[A-Za-z0-9-]{10,}`,
   String.raw`hooks\.slack\.com/services/[\w/]{20,}`,
   String.raw`AIza[\w-]{35}`,
@@ -35,15 +46,35 @@ const jwtShape = String.raw`(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}(?:\.
 
 const named = [
   '([?&]sig=)[A-Za-z0-9%+/=_-]{20,}',
-  String.raw`(://[^\s:/@"']{0,256}:)[^\s/@"']{1,256}(?=@)`,
-  String.raw`([Aa]uthorization["']?\s{0,3}[:=]\s{0,3}["']?(?:[Bb]asic|[Tt]oken)\s{1,4})[A-Za-z0-9._~+/=-]{6,}`,
+  // Up to the last @: passwords hold that too.
+  String.raw`(://[^\s:/@"']{0,256}:)[^\s/"']{1,256}(?=@)`,
+  // A token as the user of a URL.
+  String.raw`(://)(?=[\w-]{0,80}\d)[\w-]{20,256}(?=@)`,
 ];
 const namedAnyCase = [
+  String.raw`(\bauthorization\\?["']?\s{0,3}[:=]\s{0,3}\\?["']?(?:basic|token|bearer|digest|negotiate|api-?key|key)\s{1,4})[A-Za-z0-9._~+/=-]{6,}`,
+  String.raw`(\bauthorization\\?["']?\s{0,3}[:=]\s{0,3}\\?["']?)(?=[\w.~+/=-]{0,80}\d)[\w.~+/=-]{16,}(?![(\w])`,
   String.raw`(\bbearer\s{1,4})[A-Za-z0-9._~+/=-]{16,}`,
+  // The header with its pairs; code that only speaks of a cookie has no pair.
+  String.raw`(\b(?:set-)?cookie["']?:\s{0,3}["']?[\w.-]{1,64}=)[^"'\s‹][^"'\r\n]{3,}`,
+  // Inside a text that is quoted itself the quotes are escaped.
+  String.raw`(${secretName}\\{1,3}"\s{0,3}[:=]\s{0,3}\\{1,3}")[^"\\\s‹][^"\\\r\n]{2,}(?=\\{1,3}")`,
   String.raw`(${secretName}["']?\s{0,3}[:=]\s{0,3}")[^"\s‹][^"\r\n]{2,}(?=")`,
   String.raw`(${secretName}["']?\s{0,3}[:=]\s{0,3}')[^'\s‹][^'\r\n]{2,}(?=')`,
+  String.raw`(${secretName}["']?\s{0,3}[:=]\s{0,3}\x60)[^\x60\s‹$][^\x60\r\n]{2,}(?=\x60)`,
+  String.raw`(<${secretName}>)[^<\s‹][^<\r\n]{2,}(?=</)`,
+  String.raw`("auth"\s{0,3}:\s{0,3}")[A-Za-z0-9+/=]{8,}(?=")`,
+  String.raw`(\bmachine\s{1,4}\S{1,128}\s{1,4}login\s{1,4}\S{1,128}\s{1,4}password\s{1,4})[^\s‹]\S{2,}`,
+  String.raw`(\baws_(?:secret_access_key|session_token)\s{1,4})[\w+/=]{16,}`,
+  // What programs take on the command line.
+  String.raw`(\bcurl\b[^\r\n|;&]{0,200}?\s(?:-u|--user|--proxy-user)[\s=]{1,2}["']?[^\s:"'$]{1,64}:)[^\s"'$‹]{3,}`,
+  String.raw`(\bcurl\b[^\r\n|;&]{0,200}?\s(?:-b|--cookie)[\s=]{1,2}["']?[\w.-]{1,64}=)[^"'\s$‹][^"'\r\n]{3,}`,
+  String.raw`(\bsshpass\s{1,4}-p\s{0,2}["']?)[^\s"'$‹]{3,}`,
+  String.raw`(\b(?:docker|podman)\s{1,4}login\b[^\r\n|;&]{0,200}?\s-p\s{1,4}["']?)[^\s"'$‹]{3,}`,
+  String.raw`(\bredis-cli\b[^\r\n|;&]{0,200}?\s-a\s{1,4}["']?)[^\s"'$‹]{3,}`,
+  String.raw`(\bmysql(?:dump|admin)?\b[^\r\n|;&]{0,200}?\s-p["']?)[^\s"'$‹-][^\s"'$‹]{2,}`,
   String.raw`(${secretName}=)${bareValue}{4,}(?![(.\w])`,
-  String.raw`(${secretName}["']?\s{0,3}[:=]\s{1,3})(?=\S{0,60}\d)${bareValue}{8,}(?![(.\w])`,
+  String.raw`(${secretName}["']?\s{0,3}[:=]\s{1,3})(?=\S{0,60}\d)${bareValue}{6,}(?![(.\w])`,
   String.raw`((?<![\w-])--?${secretName}\s{1,4}["']?)(?!-)${bareValue}{4,}`,
 ];
 
@@ -52,23 +83,39 @@ export const exactCaseShapes = new RegExp(`${standalone.join('|')}|${jwtShape}|$
 export const anyCaseShapes = new RegExp(namedAnyCase.join('|'), 'gi');
 /** Shapes that are known by their own prefix, looked for across the strings of one value. */
 export const splitShapes = new RegExp(`${standalone.join('|')}|${jwtShape}`, 'g');
+/** The same, to be looked for in what a text hides. */
+export const hiddenShapes = new RegExp(splitShapes.source);
 
 /** The element before a secret in a list of arguments: an option that takes one, or a header whose value was cut off behind its scheme. */
 export const secretArgument = new RegExp(`^--?[\\w-]*${secretName}$|\\bbearer\\s*$`, 'i');
 
 /** A member with such a name holds a secret whatever it looks like. */
-export const secretKey = new RegExp(`(?:${secretName}|^(?:proxy-)?authorization)$`, 'i');
+export const secretKey = new RegExp(`(?:${secretName}|^(?:proxy-)?authorization|^(?:set-)?cookie)$`, 'i');
+/** The members that name a pair: `{"name": "X-Api-Key", "value": "…"}`. */
+export const pairName: readonly string[] = ['name', 'key', 'header', 'field'];
+export const pairValue: readonly string[] = ['value', 'values', 'val'];
+
+/** A private key that stands in several strings, one line each: where it begins, ends, and what may stand between. */
+export const keyBegins = /^-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
+export const keyEnds = /^[\s\S]*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
+export const keyBetween = /^\s*(?:[A-Za-z0-9+/=]{0,80}|(?:Proc-Type|DEK-Info|Version|Comment): [^\r\n]{0,120})\s*$/;
+/** Surely a line of one, also when its end is not there. */
+export const keyLine = /^\s*[A-Za-z0-9+/=]{32,80}\s*$/;
 
 /**
- * What must stand in a text before any shape can match it: a text without a hint needs no scrubbing, and nearly no text has one. Four
+ * What must stand in a text before any shape can match it: a text without a hint needs no scrubbing, and nearly no text has one. Some
  * expressions with literals of one length each, because the engine skips through a text only then (one large alternation with the shapes'
  * own prefixes was 4 times slower, lookbehinds 20 times). The test gives every shape to them.
  */
 const hints = [
   /A[KS]IA|AIza|ya29|GOCSPX|8Q~|eyJ|sig=|:\/\/|\.slack/,
-  /bx_|h[opsur]_|ub_pat|p[mg]_|[rs]k_(?:live|test)|ec_[\w+/=-]{16}|sk-[\w-]{8}|at-[\w-]{20}|x[abeoprs]-|pp-\d|---BEGIN/,
+  /bx_|h[opsur]_|ub_pat|p[mg]_|[rs]k_(?:live|test)|ec_[\w+/=-]{16}|sk-[\w-]{8}|at-[\w-]{20}|x[abdeoprs]-|pp-\d|---BEGIN/,
   /passw|passp|passc|secre|token(?!s)|crede|beare|autho/i,
   /pwd|pi[_-]?key|ss[_-]?key|nt[_-]?key|te[_-]?key/i,
+  /hf_|gsk|r8_|dckr|lin_|shp[acps]|do[por]_v|tskey|xai-|pul-|PMAK|NRAK|HRKU|sq0|gl[rdcpfs]|sntrys|ATATT|SG\.|hv[sb]\.|pypi|AGE-S|:AA|disco|LS0tL/,
+  /[etnrg][_-]?key|[_-]pass/i,
+  /_auth|"auth|sshpa|pass(?![a-z])/i,
+  /curl|ooki|dock|podm|redi|mysq/,
 ];
 export const hasHint = (text: string): boolean => hints.some((hint) => hint.test(text));
 
