@@ -313,6 +313,18 @@ describe('a second person', () => {
     expect((await problemOf(publish(loose.replace('wget', 'nc'), ann, { base_version: 2 }))).code).toBe('stale_version');
   });
 
+  it('is asked for by the word of a version that came while the change was compared', async () => {
+    let between: (() => Promise<unknown>) | null = null;
+    const { publish } = world([], {}, async () => {
+      const once = between;
+      between = null;
+      await once?.();
+    });
+    await publish(strict);
+    between = () => publish(strict.replace('loosening', 'always'), bob);
+    expect(proposalOf(await publish(policy('{ allow: [], deny: [curl, wget] }')))).toMatchObject({ base_version: 2 });
+  });
+
   it('publishes nothing that the language of this version refuses', async () => {
     const { ports, publish, newest } = world([bash('curl x')]);
     await publish(strict);

@@ -4,6 +4,8 @@ import type { Output } from '../../output';
 import { oneLine } from '../../paint';
 import { findings, openPolicyFile } from './policy-file';
 
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
 export interface BacktestOptions {
   readonly from: string;
   readonly to: string;
@@ -46,7 +48,7 @@ export function diffPolicyFiles(from: string, to: string, output: Output): numbe
     for (const { tool, input, before, after } of diff.verdicts)
       output.out(`verdict ${before} → ${after}: ${tool} ${oneLine(JSON.stringify(input), 120)}`);
     output.out(
-      `${diff.changes.length} changes, ${diff.verdicts.length} verdicts of stored tests${diff.loosens ? `; ${output.paint.red('it may let calls through more easily')}` : ''}`,
+      `${counted(diff.changes.length, 'change')}, ${counted(diff.verdicts.length, 'verdict')} of stored tests${diff.loosens ? `; ${output.paint.red('it may let calls through more easily')}` : ''}`,
     );
   }
   return diff.loosens ? findings : exitCodes.ok;
