@@ -11,6 +11,7 @@ export const exitCodes = {
   cancelled: 8,
   unavailable: 9,
   interrupted: 130,
+  closed_pipe: 141,
 } as const;
 
 export function exitCodeOfOutcome(outcome: string | null): number {

@@ -1,4 +1,5 @@
 import { Interrupted } from '@fluidbox/embedded';
+import { leaveWhenNobodyReads } from './closed-pipe';
 import { endingOf } from './ending';
 import { say } from './output';
 import { buildProgram } from './program';
@@ -16,6 +17,7 @@ async function main(): Promise<number> {
   }
 }
 
+leaveWhenNobodyReads(process.stdout, process);
 void main().then((code) => {
   process.exitCode = code;
 });

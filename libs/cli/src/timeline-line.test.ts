@@ -27,6 +27,24 @@ describe('a line of the timeline', () => {
     expect(line).toBe('   7    1.5s  tool.decision            DENY Bash by policy curl is denied');
   });
 
+  it('says that content was erased instead of showing a text that nobody wrote', () => {
+    const said = (type: string, content: Record<string, unknown> | null) =>
+      timelineLine(event(type, { tool: 'Bash' }, content), startedAt, noColour)?.slice(39);
+    expect(said('agent.message', null)).toBe('(content erased)');
+    expect(said('agent.message', { text: 'done' })).toBe('“done”');
+    expect(said('tool.requested', null)).toBe('Bash (content erased)');
+    expect(said('tool.requested', { summary: 'Bash: ls' })).toBe('Bash ls');
+  });
+
+  it('says why and until when a run is asked to stop, and which guard spoke', () => {
+    const said = (type: string, data: Record<string, unknown>) => timelineLine(event(type, data), startedAt, noColour)?.slice(39);
+    expect(said('run.quiesce_requested', { reason: 'budget', deadline_at: '2026-11-29T10:00:30.000Z' })).toBe(
+      'budget · until 2026-11-29T10:00:30.000Z',
+    );
+    expect(said('guard.tripped', { guard: 'same_call', count: 10, limit: 5 })).toBe('same_call 10 of 5');
+    expect(said('approval.voted', { decision: 'approve', by: 'ann' })).toBe('approve by ann, more people have to agree');
+  });
+
   it('names the account that several runs spend from', () => {
     const spent = { budget: 'cost_micro_usd', spent: 90, limit: 100 };
     const said = (data: object) => timelineLine(event('budget.warned', { ...spent, ...data }), startedAt, noColour);

@@ -42,6 +42,10 @@ function accountOf(account: unknown): string {
   return ` of ${text(scope)} (${text(period)})`;
 }
 
+/** Its content is destroyed, or the reader may not open it: an empty text would look like something that was said. */
+const erasedMark = '(content erased)';
+const erased = ({ content }: EventView): boolean => content === null;
+
 /** What the event says, in a few words; the full event is in `--json`. */
 function describe(event: EventView, paint: Paint, width: number): string | null {
   const { data, content } = event;
@@ -66,7 +70,7 @@ function describe(event: EventView, paint: Paint, width: number): string | null 
         width,
       );
     case 'tool.requested':
-      return `${paint.cyan(text(data.tool))} ${oneLine(text(content?.summary).replace(`${text(data.tool)}: `, ''), width)}`;
+      return `${paint.cyan(text(data.tool))} ${erased(event) ? paint.dim(erasedMark) : oneLine(text(content?.summary).replace(`${text(data.tool)}: `, ''), width)}`;
     case 'tool.decision': {
       if (data.source === 'observe')
         return `${paint.yellow(`WOULD ${text(data.original_verdict).toUpperCase()}`)} ${text(data.tool)} ${paint.dim('let pass, the policy only observes')} ${oneLine(text(content?.reason), width)}`.trimEnd();
@@ -78,7 +82,7 @@ function describe(event: EventView, paint: Paint, width: number): string | null 
     case 'approval.decided':
       return decisionSaid(event, width);
     case 'agent.message':
-      return flow(`“${oneLine(text(content?.text), messageCharsMax)}”`, width);
+      return erased(event) ? paint.dim(erasedMark) : flow(`“${oneLine(text(content?.text), messageCharsMax)}”`, width);
     case 'tool.completed':
       return `${text(data.tool)} ${data.ok === true ? 'ok' : paint.red('failed')} ${paint.dim('(reported by the runner)')}`;
     case 'model.response':
@@ -98,6 +102,13 @@ function describe(event: EventView, paint: Paint, width: number): string | null 
       return `${text(data.kind)}: ${text(data.reason)}`;
     case 'run.error':
       return paint.red(flow(`${text(data.code)} ${text(content?.message)}`, width));
+    case 'run.quiesce_requested':
+      return `${text(data.reason)} · until ${text(data.deadline_at)}`;
+    case 'guard.warned':
+    case 'guard.tripped':
+      return `${text(data.guard)} ${text(data.count)} of ${text(data.limit)}`;
+    case 'approval.voted':
+      return `${text(data.decision)} by ${text(data.by)}, more people have to agree`;
     case 'run.result':
       return `${paint.bold(text(data.outcome))} · coverage ${text(data.coverage)} · ${usd(data.cost_micro_usd)}`;
     // Bookkeeping of the lease and of reservations: in the record and in --json, not interesting live.

@@ -52,7 +52,7 @@ async function main([name, ...args]) {
   if (!command.file) return say('ready');
   if (!fs.existsSync(command.file)) throw new SetupFailure(`${name} does not exist in this version`);
   const env = { ...process.env, PATH: `${binDir}${path.delimiter}${process.env.PATH ?? ''}` };
-  handOver(command.file, [...command.args, ...args], env);
+  handOver(command.file, [...command.args, ...args], env, command.file === cli ? process.env.INIT_CWD : undefined);
 }
 
 main(process.argv.slice(2)).catch((error) => {

@@ -55,10 +55,10 @@ describe('run.mjs', () => {
 });
 
 describe('handing over', () => {
-  const handOver = (script: string) => {
+  const handOver = (script: string, cwd?: string) => {
     const file = path.join(dir, `${Math.abs(script.length)}-${fs.readdirSync(dir).length}.cjs`);
     fs.writeFileSync(file, script);
-    const code = `const { handOver } = await import(${JSON.stringify(path.join(bin, 'setup/hand-over.mjs'))}); handOver(${JSON.stringify(file)}, ['a b'], process.env);`;
+    const code = `const { handOver } = await import(${JSON.stringify(path.join(bin, 'setup/hand-over.mjs'))}); handOver(${JSON.stringify(file)}, ['a b'], process.env, ${JSON.stringify(cwd)});`;
     return spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['pipe', 'pipe', 'inherit'] });
   };
 
@@ -67,6 +67,12 @@ describe('handing over', () => {
     child.stdin.write('!');
     const [[text], [code]] = await Promise.all([once(child.stdout, 'data'), once(child, 'exit')]);
     expect([String(text).trim(), code]).toEqual(['a b!', 7]);
+  });
+
+  it('runs the command where the person stands, so that a file it is given is found', async () => {
+    const here = fs.realpathSync(dir);
+    const child = handOver('process.stdout.write(process.cwd())', here);
+    expect(String((await once(child.stdout, 'data'))[0])).toBe(here);
   });
 
   it('passes signals on and ends by the same signal when the command does', async () => {

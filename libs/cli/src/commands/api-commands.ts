@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { costDimensions, gateDimensions, readModelNames, roles, runStatuses } from '@fluidbox/contracts';
+import { costDimensions, gateDimensions, harnesses, readModelNames, roles, runStatuses } from '@fluidbox/contracts';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { ApiClient } from '../api/client';
 import { type Connection, withApi } from '../api/connect';
@@ -232,7 +232,7 @@ function registerTokens(token: Command): void {
 const withAgentOptions = (command: Command): Command =>
   withJson(command)
     .option('--description <text>', 'what it is for')
-    .option('--harness <id>', 'program that drives it: claude-agent-sdk (default) or scripted')
+    .option('--harness <id>', `program that drives it: ${Object.keys(harnesses).join(', ')} (default: claude-agent-sdk)`)
     .option('--model <model>', 'model it talks to (default: the harness’s own)')
     .option('--policy <name>', 'policy that decides its calls (default: default)')
     .option('--system-prompt <text>', 'instructions before every task');

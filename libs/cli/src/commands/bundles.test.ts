@@ -46,7 +46,7 @@ describe('verify', () => {
     const changed = file('changed.jsonl', text.replace('"verdict":"deny"', '"verdict":"allow"'));
     expect(await run('verify', changed, '--keys', keys)).toEqual({
       code: 1,
-      said: expect.stringMatching(/^TAMPERED .*event 2: .*\(line 7\)/),
+      said: expect.stringMatching(/^TAMPERED .*: event 2 is not what .*\(line 7\)/),
     });
     // A changed record is one whomever one trusts.
     expect((await run('verify', changed)).code).toBe(1);

@@ -110,7 +110,7 @@ const strangeFiles = (report: Report, files: readonly string[]): string[] =>
 /** What is said quotes the file: however long and whatever is in it, it must not look like a line of ours. */
 const saidCharsMax = 300;
 const findingText = ({ seq, line, what }: NonNullable<Report['finding']>): string =>
-  `${seq === null ? '' : `event ${seq}: `}${oneLine(what, saidCharsMax)}${line === null ? '' : ` (line ${line})`}`;
+  `${seq === null || what.startsWith(`event ${seq} `) ? '' : `event ${seq}: `}${oneLine(what, saidCharsMax)}${line === null ? '' : ` (line ${line})`}`;
 
 function signedText({ complete, signedTo, events }: Report): string {
   if (complete) return 'signed to its end';

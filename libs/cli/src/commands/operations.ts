@@ -34,6 +34,7 @@ const sentenceOf = ({ name, version, rebuilding }: ReadModelView): string =>
 export async function listParkedCommand(api: ApiClient, output: Output): Promise<number> {
   const { data } = await api.parked();
   if (output.json) output.out(JSON.stringify(data));
+  else if (data.length === 0) output.out('nothing is parked');
   else {
     const rows = data.map((row) => [
       row.follower,

@@ -5,8 +5,9 @@ import os from 'node:os';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'];
 
-export function handOver(file, args, env) {
-  const child = spawn(process.execPath, [file, ...args], { stdio: 'inherit', env });
+/** `cwd`: npm runs scripts in the clone; a file that a person names is meant from where that person stands. */
+export function handOver(file, args, env, cwd = process.cwd()) {
+  const child = spawn(process.execPath, [file, ...args], { stdio: 'inherit', env, cwd });
   for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     process.stderr.write(`fluidbox: cannot start ${file}: ${error.message}\n`);
