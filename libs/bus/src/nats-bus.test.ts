@@ -249,6 +249,31 @@ describe('the bus over NATS', () => {
       expect(seen).toEqual({ gate: [1, 3], run: [1, 3], other: [] });
     });
 
+    it('tells those who follow in the publishing process once, in order, until they drain', async () => {
+      const [runs, gate] = [await busOf('runs'), await busOf('gate')];
+      const seen = { own: [] as number[], watcher: [] as number[], agents: [] as number[], gate: [] as number[] };
+      const own = runs.followLog(['run'], (message) => seen.own.push(message.lastSeq));
+      runs.followLog(['run'], () => {
+        throw new Error('a bug in one handler');
+      });
+      runs.followStream('run', org, run_id, (message) => seen.watcher.push(message.lastSeq));
+      runs.followStream('run', org, '00000000-0000-7000-8000-00000000ffff', (message) => seen.watcher.push(message.lastSeq));
+      runs.followLog(['agent'], (message) => seen.agents.push(message.lastSeq));
+      gate.followLog(['run'], (message) => seen.gate.push(message.lastSeq));
+      await flushed();
+      runs.publishLog(logMessage());
+      expect(seen.own).toEqual([]);
+      runs.publishLog(logMessage({ firstSeq: 2, lastSeq: 3 }));
+      await until(() => seen.gate.length === 2 && seen.own.length === 2);
+      await own.drain();
+      runs.publishLog(logMessage({ firstSeq: 4, lastSeq: 4 }));
+      await until(() => seen.gate.length === 3 && seen.watcher.length === 3);
+      // An echo would have come before this answer of the server.
+      await runs.flush();
+      expect(seen).toEqual({ own: [1, 3], watcher: [1, 3, 4], agents: [], gate: [1, 3, 4] });
+      expect(warnings.filter((warning) => warning.includes('a bug in one handler'))).toHaveLength(3);
+    });
+
     it('carries only the range when the events are larger than 256 KiB', async () => {
       const [runs, gate] = [await busOf('runs'), await busOf('gate')];
       const seen: LogMessage[] = [];

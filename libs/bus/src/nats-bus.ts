@@ -36,6 +36,11 @@ const IN_FLIGHT_MAX = 256;
 const noResponderPauseMs = 100;
 const remakePauseMs = 250;
 
+interface LogFollower {
+  readonly wants: (message: LogMessage) => boolean;
+  readonly receive: (message: LogMessage) => void;
+}
+
 export interface BusOptions extends ConnectOptions {
   /** Handlers that may run at the same time in this process; more requests are answered `overloaded`. */
   readonly inFlightMax?: number;
@@ -64,6 +69,7 @@ class NatsBus implements Bus {
   /** The streams may be gone with the server's disk: what they shall keep waits until they are there again. */
   private remaking = false;
   private connections = 0;
+  private readonly followers = new Set<LogFollower>();
 
   constructor(
     private readonly connection: NatsConnection,
@@ -81,7 +87,7 @@ class NatsBus implements Bus {
   async request<C extends Command>(command: C, request: RequestOf<C>, options: RequestOptions = {}): Promise<ReplyOf<C>> {
     const payload = encodeRequest(command, request);
     const timeoutMs = options.timeoutMs ?? commandTimeoutMs;
-    const deadline = Date.now() + timeoutMs;
+    const deadline = performance.now() + timeoutMs;
     // The client would hold the request back and send it after the caller has given up.
     if (!this.connected && !(await this.comesBackWithin(timeoutMs))) throw unavailable(command, 'NATS is not connected');
     const message = await this.send(command, payload, metaOf(request, options.meta), deadline);
@@ -90,12 +96,12 @@ class NatsBus implements Bus {
 
   /** Without a responder nothing was delivered, so asking again is safe: a service that restarts is waited for like a slow one. */
   private async send(command: Command, payload: string, meta: RequestMeta, deadline: number): Promise<Msg> {
-    const timeout = Math.max(1, deadline - Date.now());
+    const timeout = Math.max(1, Math.round(deadline - performance.now()));
     try {
       return await this.connection.request(command.subject, payload, { timeout, headers: headersOf(meta) });
     } catch (error) {
       if (isNoResponders(error)) {
-        if (Date.now() + noResponderPauseMs >= deadline) throw unavailable(command, 'no process of that service runs', error);
+        if (performance.now() + noResponderPauseMs >= deadline) throw unavailable(command, 'no process of that service runs', error);
         await delay(noResponderPauseMs);
         return this.send(command, payload, meta, deadline);
       }
@@ -132,6 +138,12 @@ class NatsBus implements Bus {
     id.set('Nats-Msg-Id', `${message.stream}:${message.lastSeq}`);
     const subject = logSubject(message.category, message.org, message.id);
     this.publish(() => this.connection.publish(subject, encodeLogMessage(message), { headers: id }));
+    // The server does not send us what came from us: writing, reading and parsing it again cost more than the append that it tells of.
+    if (this.followers.size > 0) setImmediate(() => this.hear(message));
+  }
+
+  private hear(message: LogMessage): void {
+    for (const { wants, receive } of [...this.followers]) if (wants(message)) receive(message);
   }
 
   publishWitness(org: string, id: string, head: { seq: number; hash: string; jws: string }): void {
@@ -152,23 +164,37 @@ class NatsBus implements Bus {
   }
 
   followLog(categories: readonly StreamCategory[], handler: (message: LogMessage) => void): Subscription {
-    const subscriptions = categories.map((category) => this.listen(logWildcard(category), this.logReceiver(handler)));
-    return { drain: async () => void (await Promise.all(subscriptions.map((subscription) => subscription.drain()))) };
+    return this.follow(categories.map(logWildcard), ({ category }) => categories.includes(category), handler);
   }
 
   followStream(category: StreamCategory, org: string, id: string, handler: (message: LogMessage) => void): Subscription {
-    return this.listen(logSubject(category, org, id), this.logReceiver(handler));
+    const wants = (message: LogMessage): boolean => message.category === category && message.org === org && message.id === id;
+    return this.follow([logSubject(category, org, id)], wants, handler);
   }
 
-  private logReceiver(handler: (message: LogMessage) => void): (message: Msg) => void {
-    return (message) => {
-      const decoded = decodeLogMessage(message.string());
-      if (decoded === undefined) return this.warn(`what came on ${message.subject} is no log message`);
+  /** What others publish comes from the server, what we publish from `publishLog`. */
+  private follow(subjects: readonly string[], wants: LogFollower['wants'], handler: (message: LogMessage) => void): Subscription {
+    const receive = (message: LogMessage): void => {
       try {
-        handler(decoded);
+        handler(message);
       } catch (error) {
-        this.warn(`handling a message of ${message.subject} failed`, error);
+        this.warn(`handling a log message of ${message.stream} failed`, error);
       }
+    };
+    const follower: LogFollower = { wants, receive };
+    this.followers.add(follower);
+    const subscriptions = subjects.map((subject) =>
+      this.listen(subject, (message) => {
+        const decoded = decodeLogMessage(message.string());
+        if (decoded === undefined) this.warn(`what came on ${message.subject} is no log message`);
+        else receive(decoded);
+      }),
+    );
+    return {
+      drain: async () => {
+        this.followers.delete(follower);
+        await Promise.all(subscriptions.map((subscription) => subscription.drain()));
+      },
     };
   }
 
