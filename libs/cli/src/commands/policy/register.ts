@@ -85,7 +85,7 @@ export function registerPolicyFiles(policy: Command, call: Call): void {
     .requiredOption('--to <file>', 'the document that shall decide; with a name also a version')
     .option('--from <file>', 'the one that decides now; with a name also a version (default: the newest)')
     .option('--calls <calls>', 'how many recorded calls, or the file that holds them')
-    .option('--since <time>', 'with a name: no calls before it')
+    .option('--since <time>', 'with a name: only runs that made a call since then')
     .option('--own-runs', 'with a name: only runs that ran under this policy')
     .addHelpText('after', backtestHelp)
     .action((name: string | undefined, words: BacktestWords) => backtestAction(name, words, call));
