@@ -97,6 +97,16 @@ describe('the real Codex', () => {
           { tools: [exec('sleep 1; echo later', { yield_time_ms: 250 })] },
           { text: 'the place of the answer that looks at what runs' },
           { tools: [{ name: 'apply_patch', input: 'garbage' }, exec('echo x', { tty: true })] },
+          // Of the wrong kind.
+          { tools: [{ name: 'exec_command', input: 'echo x' }] },
+          {
+            tools: [
+              exec('echo in', { workdir: 'sub/../sub' }),
+              exec("echo 'zsh'", { shell: 'zsh' }),
+              exec('echo a\0b'),
+              patch(added('x y/ä.txt')),
+            ],
+          },
           { text: 'all done' },
         ],
       },
@@ -182,13 +192,13 @@ describe('the real Codex', () => {
       expect(decisionOf('conf/.env')).toBe('deny');
       expect(decisionOf('heredoc.txt')).not.toBe('deny');
       const files = [...diff.matchAll(/^\+\+\+ b\/(.*)$/gm)].map(([, file]) => file).sort();
-      expect(files).toEqual(['good.txt', 'heredoc.txt', 'sub/also.txt']);
+      expect(files.filter((file) => file?.endsWith('.txt'))).toEqual(['good.txt', 'heredoc.txt', 'sub/also.txt']);
     });
 
     it('[HARNESS-1] accounts for every call of the model: decided, refused by the program, or without effect', () => {
       expect(events.at(-1)?.data).toMatchObject({ outcome: 'completed', coverage: 'full' });
       const { modelToolCalls, decidedToolCalls, rejectedByHarness, noEffect, uncovered } = countEvents(events);
-      expect({ rejectedByHarness, noEffect, uncovered }).toEqual({ rejectedByHarness: 2, noEffect: 1, uncovered: 0 });
+      expect({ rejectedByHarness, noEffect, uncovered }).toEqual({ rejectedByHarness: 3, noEffect: 1, uncovered: 0 });
       expect(modelToolCalls).toBe(decidedToolCalls + rejectedByHarness + noEffect);
       const asked = typesOf(events, 'tool.requested').map(({ data }) => data.tool_call_id);
       expect(new Set(asked).size).toBe(asked.length);

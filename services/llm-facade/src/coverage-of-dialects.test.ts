@@ -177,6 +177,32 @@ describe.each(talks.map((talk) => [talk.name, talk] as const))('[COVERAGE-1] [CO
     expect(await gaps()).toMatchObject([{ class: 'uncovered', report_only: true }]);
   });
 
+  it('a call under an id that no gate takes can never be decided, so its result ends the run', async () => {
+    await start();
+    await model({ id: 'call 1' });
+    expect(await brings('call 1')).toBe(403);
+    expect(await gaps()).toMatchObject([{ tool_call_id: expect.stringMatching(/^unusable:/), class: 'uncovered' }]);
+  });
+
+  it('arguments that nobody can walk are booked as the text that they are, and their answer reaches the runner', async () => {
+    await start();
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+    speaks(answerOf(talk, [one]).replaceAll(JSON.stringify(JSON.stringify(talk.written(one))), JSON.stringify(`{"x":${deep}}`)));
+    expect(await (await post()).text()).toContain('[[[[');
+    expect(await facade.types()).toContain('budget.settled');
+    expect(facade.problems).toEqual([]);
+    expect(await brings('call_1')).toBe(403);
+  });
+
+  it('a request that nobody can walk is refused by name, and nothing is sent', async () => {
+    await start();
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+    const body = JSON.stringify(talk.ask()).replace('"hi"', deep);
+    const refused = await facade.post(body, { path: talk.path });
+    expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining('nested too deeply')]);
+    expect(provider.seen).toEqual([]);
+  });
+
   it('a result of an id that the model never gave stands for nothing', async () => {
     await start();
     await model(one);

@@ -2,12 +2,14 @@ import { runFold } from '@fluidbox/run-stream';
 import { type CoverageRules, hasOpenCalls, judge, judgementEvents, type ToolResult } from '../domain/coverage';
 import { ModelRequestRefused, refusals } from '../domain/refusal';
 import type { Caller } from './authorize';
+import { ledgerCallId } from './book';
 import type { Ports } from './ports';
 import { coverageModeOf } from './run-rules';
 
 /** Judges the tool results that come with a request. A gap under `enforce` or `strict` ends model access here; `runs` then ends the run. */
-export async function checkCoverage(ports: Pick<Ports, 'ledger'>, caller: Caller, results: readonly ToolResult[]): Promise<void> {
-  if (results.length === 0) return;
+export async function checkCoverage(ports: Pick<Ports, 'ledger'>, caller: Caller, found: readonly ToolResult[]): Promise<void> {
+  if (found.length === 0) return;
+  const results = found.map((result) => ({ ...result, toolCallId: ledgerCallId(result.toolCallId) }));
   const { noEffectTools, refusal } = { noEffectTools: caller.spec.harness.no_effect_tools, refusal: caller.spec.harness.refusal };
   const rules: CoverageRules = { mode: coverageModeOf(caller.spec), noEffectTools, refusal };
   const { state } = await ports.ledger.state(runFold, caller.stream);

@@ -2,6 +2,7 @@ import type { Reservation } from '../domain/admission';
 import { type Gap, gapEvent } from '../domain/coverage';
 import type { Answer, Breach, ModelCall, ModelRoute, ScreenedRequest } from '../domain/dialect';
 import type { Estimate } from '../domain/estimate';
+import { isDeep } from '../domain/json';
 import { ModelRequestRefused, refusals } from '../domain/refusal';
 import { settle, settlePessimistically } from '../domain/settlement';
 import { costMicroUsd, noUsage } from '../domain/usage';
@@ -68,8 +69,10 @@ async function relayStream(ports: Ports, relay: Relay): Promise<void> {
       }
       if (sign.kind === 'finished') {
         if (!endsBeforeItIsBooked(meter.result())) return bookThenWrite(bytes, sign.finishedAt);
+        const written = exchange.write(bytes);
         // Its failure is met below.
         bookOnce().catch(() => undefined);
+        return written;
       }
       return exchange.write(bytes);
     });
@@ -131,12 +134,16 @@ async function relayJson(ports: Ports, relay: Relay): Promise<void> {
     await bookPessimistically(ports, relay);
     throw new ModelRequestRefused(refusals.upstreamUnusable('the model provider answered with a body that cannot be metered'));
   }
-  const booking = bookAnswer(ports, relay, answer.status, { ...read, final: true });
+  const bookRead = (): Promise<void> => bookAnswer(ports, relay, answer.status, { ...read, final: true });
   if (endsBeforeItIsBooked(read)) {
-    exchange.send(answer.status, answer.headers, body);
-    return bookBehind(ports, relay, booking);
+    try {
+      exchange.send(answer.status, answer.headers, body);
+    } finally {
+      await bookBehind(ports, relay, bookRead());
+    }
+    return;
   }
-  await booking;
+  await bookRead();
   if (read.breach !== null && coverageModeOf(relay.caller.spec) !== 'report')
     throw new ModelRequestRefused(refusals.coverageGap(describe(read.breach)));
   exchange.send(answer.status, answer.headers, body);
@@ -209,7 +216,8 @@ async function collect(answer: UpstreamAnswer): Promise<Buffer | null> {
 
 function parse(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString('utf8'));
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return isDeep(value) ? null : value;
   } catch {
     return null;
   }

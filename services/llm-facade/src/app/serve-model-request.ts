@@ -1,6 +1,7 @@
 import { budgetMonthOf } from '@fluidbox/contracts';
 import type { ModelRoute, ScreenedRequest } from '../domain/dialect';
 import { estimateOf, outputWithin } from '../domain/estimate';
+import { isDeep } from '../domain/json';
 import { ModelRequestRefused, type Refusal, refusals } from '../domain/refusal';
 import { release, settlePessimistically } from '../domain/settlement';
 import type { Caller } from './authorize';
@@ -83,11 +84,14 @@ async function readBody(ports: Ports, exchange: Exchange): Promise<unknown> {
   if (encoding !== 'identity') throw new ModelRequestRefused(refusals.compressed(encoding));
   const body = await exchange.readBody(ports.settings.bodyBytesMax);
   if (body === 'too_large') throw new ModelRequestRefused(refusals.tooLarge(ports.settings.bodyBytesMax));
+  let value: unknown;
   try {
-    return JSON.parse(body.toString('utf8'));
+    value = JSON.parse(body.toString('utf8'));
   } catch {
     throw new ModelRequestRefused(refusals.invalid('body: must be JSON'));
   }
+  if (isDeep(value)) throw new ModelRequestRefused(refusals.invalid('body: is nested too deeply'));
+  return value;
 }
 
 function screenBody(caller: Caller, { dialect, kind }: ModelRoute, body: unknown): ScreenedRequest {

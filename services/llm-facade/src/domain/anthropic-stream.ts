@@ -1,16 +1,16 @@
 import { breachOf, mergeUsage } from './anthropic-blocks';
-import { ascii, standsAt } from './bytes';
+import { patternOf, standsAt } from './bytes';
 import type { Answer, Breach, ModelCall } from './dialect';
 import { inputTokensOf } from './estimate';
-import { isObject, type Json, parseJson } from './json';
+import { isDeep, isObject, type Json, parseArguments } from './json';
 import type { EventReader } from './sse-meter';
 import { noUsage, type Usage } from './usage';
 
 /** As the provider writes a piece of text; one that is written otherwise is parsed. */
-const deltaHead = ascii('data: {"type":"content_block_delta","index":');
-const deltaKind = ascii(',"delta":{"type":"');
-const textKinds = ['text_delta","', 'thinking_delta","', 'signature_delta","'].map(ascii);
-const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 48 && byte <= 57;
+const deltaHead = patternOf('data: {"type":"content_block_delta","index":');
+const deltaKind = patternOf(',"delta":{"type":"');
+const textKinds = ['text_delta","', 'thinking_delta","', 'signature_delta","'].map(patternOf);
+const isDigit = (byte: number): boolean => byte >= 48 && byte <= 57;
 /** Bytes of a delta that are not text. */
 const deltaFrameBytes = 92;
 
@@ -38,11 +38,11 @@ export class AnthropicEvents implements EventReader {
     private readonly stopsAtBreach: boolean,
   ) {}
 
-  takesText(bytes: Buffer, from: number, to: number): boolean {
-    if (!standsAt(bytes, from, to, deltaHead)) return false;
+  takesText(view: DataView, from: number, to: number): boolean {
+    if (!standsAt(view, from, to, deltaHead)) return false;
     let at = from + deltaHead.length;
-    while (at < to && isDigit(bytes[at])) at += 1;
-    if (!standsAt(bytes, at, to, deltaKind) || !textKinds.some((kind) => standsAt(bytes, at + deltaKind.length, to, kind))) return false;
+    while (at < to && isDigit(view.getUint8(at))) at += 1;
+    if (!standsAt(view, at, to, deltaKind) || !textKinds.some((kind) => standsAt(view, at + deltaKind.length, to, kind))) return false;
     this.#seenOutputTokens += Math.max(1, inputTokensOf(to - from - deltaFrameBytes));
     return true;
   }
@@ -62,7 +62,7 @@ export class AnthropicEvents implements EventReader {
   #unfinishedCalls(): ModelCall[] {
     return [...this.#open.values()].map(({ toolCallId, tool, parts }) => {
       const rawInput = parts.join('');
-      return { toolCallId, tool, input: parseJson(rawInput) ?? null, rawInput };
+      return { toolCallId, tool, input: parseArguments(rawInput) ?? null, rawInput };
     });
   }
 
@@ -126,7 +126,7 @@ export class AnthropicEvents implements EventReader {
     if (block === undefined) return;
     this.#open.delete(index);
     const rawInput = block.parts.join('');
-    const input = rawInput === '' ? (block.startInput ?? {}) : parseJson(rawInput);
+    const input = rawInput === '' ? (isDeep(block.startInput) ? null : (block.startInput ?? {})) : parseArguments(rawInput);
     this.#calls.push({
       toolCallId: block.toolCallId,
       tool: block.tool,

@@ -13,6 +13,23 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** No call and no request is meant to be nested so far, and whoever walks one that is (us, the gate, a digest) would run out of stack. */
+const depthMax = 500;
+export function isDeep(value: unknown): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > depthMax) return true;
+    level = level.flatMap((node) => (typeof node === 'object' && node !== null ? Object.values(node) : []));
+  }
+  return false;
+}
+
+/** Arguments as a model wrote them; undefined when they are not JSON, or nobody could judge them. */
+export function parseArguments(text: string): unknown {
+  const value = parseJson(text);
+  return isDeep(value) ? undefined : value;
+}
+
 /** A token count as a provider reports it; what is absent, null or no count keeps its earlier value. */
 export const countOr = (value: unknown, earlier: number): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : earlier;

@@ -1,6 +1,6 @@
 import type { ToolResult } from './coverage';
 import type { Breach, ModelCall } from './dialect';
-import { countOr, isObject, type Json, parseJson, textOf } from './json';
+import { countOr, isDeep, isObject, type Json, parseArguments, textOf } from './json';
 import { noUsage, type Usage } from './usage';
 
 /** Items of an answer behind which nothing is executed. */
@@ -16,7 +16,7 @@ export function callOf(item: Json): ModelCall | null {
   switch (item.type) {
     case 'function_call': {
       const rawInput = textOf(item.arguments);
-      return { toolCallId, tool: toolNameOf(textOf(item.name), item.namespace), input: parseJson(rawInput) ?? null, rawInput };
+      return { toolCallId, tool: toolNameOf(textOf(item.name), item.namespace), input: parseArguments(rawInput) ?? null, rawInput };
     }
     case 'custom_tool_call': {
       const rawInput = textOf(item.input);
@@ -31,7 +31,8 @@ export function callOf(item: Json): ModelCall | null {
   }
 }
 
-const whole = (input: unknown): { input: unknown; rawInput: string } => ({ input: input ?? {}, rawInput: JSON.stringify(input ?? {}) });
+const whole = (input: unknown): { input: unknown; rawInput: string } =>
+  isDeep(input) ? { input: null, rawInput: '' } : { input: input ?? {}, rawInput: JSON.stringify(input ?? {}) };
 
 /** A breach of one item, as it begins. What is neither text nor a call of the harness was run by the provider, whatever its type is called. */
 export function itemBreach(item: Json, dropped: ReadonlySet<string>): Breach | null {

@@ -56,6 +56,23 @@ describe('screening a Responses request', () => {
     ],
     ['a stored file', { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }] }, 'input/0'],
     [
+      'a fetched picture of a screen',
+      { input: [{ type: 'function_call_output', call_id: 'c', output: { type: 'computer_screenshot', image_url: 'https://x' } }] },
+      'input/0',
+    ],
+    ...[
+      { type: 'mcp_approval_response', approval_request_id: 'a', approve: true },
+      { type: 'mcp_call', id: 'm', server_label: 's', name: 'n', arguments: '{}' },
+      { type: 'code_interpreter_call', id: 'c', container_id: 'cntr_1' },
+      { type: 'computer_call_output', call_id: 'c', output: {} },
+      { type: 'image_generation_call', id: 'ig_1' },
+      { type: 'web_search_call', id: 'ws_1' },
+      { type: 'file_search_call', id: 'fs_1' },
+      { type: 'shell_call_output', call_id: 'c', output: [] },
+      { type: 'function_call_output ', call_id: 'c', output: 'x' },
+      { type: 7 },
+    ].map((item): [string, Record<string, unknown>, string] => [`an item of the type ${item.type}`, { input: [user, item] }, 'input/1']),
+    [
       'a fetched file in a result',
       { input: [{ type: 'function_call_output', call_id: 'c', output: [{ type: 'input_file', file_url: 'https://x' }] }] },
       'input/0',

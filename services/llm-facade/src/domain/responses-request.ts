@@ -35,6 +35,16 @@ const admitted = new Set([
   'background',
   'client_metadata',
 ]);
+/**
+ * What the input may be made of; without a type it is a message. Calls and results of what the provider runs have no place in a session that may not use
+ * it: they name containers, stored files and addresses, and an approval among them would let a call run there.
+ */
+const admittedItems = new Set([
+  ...['message', 'agent_message', 'reasoning', 'additional_tools', 'configuration_update'],
+  ...['function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output'],
+  ...['local_shell_call', 'local_shell_call_output', 'tool_search_call', 'tool_search_output'],
+  ...['compaction', 'compaction_summary', 'compaction_trigger', 'context_compaction'],
+]);
 /** What would be kept at the provider and read from there, unseen by us. */
 const stateful = ['previous_response_id', 'conversation', 'prompt'];
 /** Names the installation and its sandbox, to nobody's use. */
@@ -117,7 +127,9 @@ function screenInput(items: readonly unknown[], rules: ScreenRules, dropped: Set
   for (const [i, item] of items.entries()) {
     if (!isObject(item)) return `input/${i}: must be an object`;
     if (item.type === 'item_reference') return `input/${i}: the provider keeps no state for this session; send the item itself`;
-    const foreign = [...parts(item.content), ...parts(item.output), item].find(isElsewhere);
+    if (isGiven(item.type) && !(typeof item.type === 'string' && admittedItems.has(item.type)))
+      return `input/${i}: ${textOf(item.type) || 'its type'} is not admitted in a request of this session`;
+    const foreign = elsewhere(item);
     if (foreign !== undefined)
       return `input/${i}: a ${textOf(foreign.type) || 'file'} must carry its bytes as a data: URL; the provider fetches nothing for this session`;
     const tools = screenTools(item.tools, `input/${i}/tools`, rules, dropped);
@@ -127,9 +139,17 @@ function screenInput(items: readonly unknown[], rules: ScreenRules, dropped: Set
   return screened;
 }
 
-const parts = (content: unknown): Json[] => (Array.isArray(content) ? content.filter(isObject) : []);
+/** A file that the provider would fetch, or that was stored there by whoever has the key; wherever in the item it stands, but for its tools' schemas. */
+function elsewhere(item: Json): Json | undefined {
+  const { tools: _screened, ...rest } = item;
+  for (let level: readonly unknown[] = [rest]; level.length > 0; level = level.flatMap((node) => Object.values(node ?? {}))) {
+    level = level.filter((node) => typeof node === 'object');
+    const found = level.filter(isObject).find(isElsewhere);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
 
-/** Files that the provider would fetch, or that were stored there by whoever has the key. */
 const isElsewhere = (part: Json): boolean =>
   isGiven(part.file_id) || [part.image_url, part.file_url].some((url) => isGiven(url) && !textOf(url).startsWith('data:'));
 

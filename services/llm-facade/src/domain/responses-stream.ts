@@ -1,14 +1,14 @@
-import { ascii, standsAt } from './bytes';
+import { patternOf, standsAt } from './bytes';
 import type { Answer, Breach, ModelCall } from './dialect';
 import { inputTokensOf } from './estimate';
-import { isObject, type Json, parseJson, textOf } from './json';
+import { isObject, type Json, parseArguments, textOf } from './json';
 import { callOf, endOf, itemBreach, responsesUsage } from './responses-items';
 import type { EventReader } from './sse-meter';
 import { noUsage, type Usage } from './usage';
 
 /** As the provider writes a piece of text; one that is written otherwise is parsed. */
-const deltaHead = ascii('data: {"type":"response.');
-const textKinds = ['output_text', 'reasoning_summary_text', 'reasoning_text', 'refusal'].map((kind) => ascii(`${kind}.delta"`));
+const deltaHead = patternOf('data: {"type":"response.');
+const textKinds = ['output_text', 'reasoning_summary_text', 'reasoning_text', 'refusal'].map((kind) => patternOf(`${kind}.delta"`));
 const deltaMember = Buffer.from('"delta":"');
 const quote = 34;
 const backslash = 92;
@@ -33,9 +33,9 @@ export class ResponsesEvents implements EventReader {
     private readonly stopsAtBreach: boolean,
   ) {}
 
-  takesText(bytes: Buffer, from: number, to: number): boolean {
+  takesText(view: DataView, from: number, to: number, bytes: Buffer): boolean {
     const at = from + deltaHead.length;
-    if (!standsAt(bytes, from, to, deltaHead) || !textKinds.some((kind) => standsAt(bytes, at, to, kind))) return false;
+    if (!standsAt(view, from, to, deltaHead) || !textKinds.some((kind) => standsAt(view, at, to, kind))) return false;
     this.#saw(deltaBytes(bytes, from, to));
     return true;
   }
@@ -69,7 +69,7 @@ export class ResponsesEvents implements EventReader {
   answer(): Answer & { final: boolean } {
     const unfinished = [...this.#open.values()].map(({ call, parts }) => {
       const rawInput = parts.join('');
-      return { ...call, input: call.isText === true ? rawInput : (parseJson(rawInput) ?? null), rawInput };
+      return { ...call, input: call.isText === true ? rawInput : (parseArguments(rawInput) ?? null), rawInput };
     });
     return {
       usage: this.#usage ?? { ...noUsage, outputTokens: this.#seenOutputTokens },

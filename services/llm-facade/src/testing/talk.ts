@@ -19,6 +19,8 @@ export interface Talk {
   end(calls: readonly SaidCall[]): Record<string, unknown>[];
   /** An answer with one call up to its last argument. */
   unfinished(call: SaidCall): Record<string, unknown>[];
+  /** Arguments as the model writes them. */
+  written(call: SaidCall): Record<string, unknown>;
   /** What the gate is asked of an honest runner. */
   judged(call: SaidCall): { tool: string; input: Record<string, unknown> };
   /** A result in the words in which the harness refuses a call by itself. */
@@ -82,6 +84,7 @@ const claude: Talk = {
   ],
   unfinished: (call) => claude.said([call]).slice(0, -1),
   end: () => [{ type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 40 } }, { type: 'message_stop' }],
+  written: anthropicInput,
   judged: (call) => ({ tool: call.file === undefined ? 'Bash' : 'Write', input: anthropicInput(call) }),
   refused: { text: '<tool_use_error>no such tool</tool_use_error>', isError: true },
   providerItems: ['server_tool_use', 'mcp_tool_use', 'some_new_tool_use'].map((type) => [
@@ -159,6 +162,7 @@ const codex: Talk = {
       },
     },
   ],
+  written: (call) => ({ cmd: commandOf(call) }),
   judged: (call) =>
     call.file === undefined ? { tool: 'Bash', input: { command: commandOf(call) } } : { tool: 'Edit', input: newFile(call.file) },
   refused: { text: 'unsupported call: exec_command', isError: false },
