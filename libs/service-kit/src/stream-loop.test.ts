@@ -49,6 +49,22 @@ describe('StreamLoop', () => {
     await made.stop();
   });
 
+  it('looks at what is due by the clock, also after that was set back', async () => {
+    const seen: number[] = [];
+    const { loop: made, clock } = loop(() => (seen.push(clock.now) === 1 ? 5_000 : null));
+    made.wake(stream(1), 1);
+    await made.settled();
+    clock.now = -3_600_000;
+    made.poll();
+    await made.settled();
+    expect(seen).toEqual([1_000]);
+    clock.now = 5_000;
+    made.poll();
+    await made.settled();
+    expect(seen).toEqual([1_000, 5_000]);
+    await made.stop();
+  });
+
   it('keeps a scheduled stream for its time, or for when it moves', async () => {
     const seen: string[] = [];
     const { loop: made, clock } = loop((id) => {

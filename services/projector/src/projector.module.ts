@@ -87,7 +87,8 @@ export function projectorModule(context: ServiceContext, config: Config): Dynami
         bus.publishLog(message);
       },
       nextMessage: (withinMs) => ear.nextMessage(withinMs),
-      now,
+      // No clock that somebody may set: the grace is a stretch of time.
+      now: () => performance.now(),
       graceMs,
     },
     lifecycle: {

@@ -150,6 +150,13 @@ describe('live runs', () => {
     live.ended('r');
     expect(live.due(1_000)).toEqual([]);
   });
+  it('are due in time though the clock was set back', () => {
+    const live = new LiveRuns(100);
+    live.moved('r', 'default', 1_000_000);
+    expect(live.due(500)).toEqual([]);
+    expect(live.due(599)).toEqual([]);
+    expect(live.due(600)).toEqual([{ id: 'r', org: 'default' }]);
+  });
 });
 
 describe('events that only newer code understands', () => {
