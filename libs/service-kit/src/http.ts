@@ -14,6 +14,8 @@ import { ProblemFilter } from './problem-filter';
 import { traceparentOf } from './trace';
 
 const requestIdPattern = /^[A-Za-z0-9_.-]{1,128}$/;
+/** All of a request has to be here by then; Fastify would wait for a client that drips for ever. Answers may take longer. */
+const requestMs = 60_000;
 /** Requests that run when the service stops have this long; then their connections are cut. */
 const closeGraceMs = 2_000;
 
@@ -31,6 +33,7 @@ export async function createHttpApplication(
 ): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
     bodyLimit: settings.bodyBytesMax,
+    requestTimeout: requestMs,
     genReqId: (request: { headers: IncomingHttpHeaders }) => {
       const given = request.headers['x-request-id'];
       return typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
@@ -41,7 +44,12 @@ export async function createHttpApplication(
   );
   const fastify: FastifyInstance = adapter.getInstance();
   fastify.addHook('onRequest', (request, reply, done) => {
-    void reply.header('x-request-id', request.id).header('traceparent', traceparentOf(request)).header('x-content-type-options', 'nosniff');
+    void reply
+      .header('x-request-id', request.id)
+      .header('traceparent', traceparentOf(request))
+      .header('x-content-type-options', 'nosniff')
+      // Content may be erased and rights may end: nobody on the way keeps an answer.
+      .header('cache-control', 'no-store');
     done();
   });
   // Before anything parses it: Nest would accept forms and text too, and a body that was understood differently than it was meant is worse than a 415.

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
+import type { Server } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { type Bus, connectBus, currentRequestMeta } from '@fluidbox/bus';
@@ -8,8 +9,10 @@ import { testServiceUrl } from '@fluidbox/event-store';
 import { generateKekFile } from '@fluidbox/seal';
 import { startTestNats, startTestPostgres, type TestNats, type TestPostgres, until } from '@fluidbox/testing';
 import { Body, Controller, Get, Inject, Module, Post } from '@nestjs/common';
+import { pino } from 'pino';
 import { z } from 'zod';
 import type { Environment, RunningService, ServiceContext, ServiceDefinition } from './api';
+import { createHttpApplication } from './http';
 import { startService } from './start-service';
 import { subscribe, zodPipe } from './subscribe';
 
@@ -122,6 +125,19 @@ describe('a service', () => {
       const text = await response.text();
       expect(JSON.parse(text)).toMatchObject({ status, instance: '/greetings', ...document });
       expect(text).not.toContain('secret detail');
+    });
+
+    it('lets nobody keep an answer, nor a connection by a request that never arrives', async () => {
+      const module = { module: TestModule };
+      const app = await createHttpApplication(module, { port: 0, address: '127.0.0.1', bodyBytesMax: 1_000 }, pino({ level: 'silent' }), {
+        notReady: async () => undefined,
+      });
+      expect((app.getHttpServer() as Server).requestTimeout).toBe(60_000);
+      expect((app.getHttpServer() as Server).headersTimeout).toBeLessThanOrEqual(60_000);
+      await app.close();
+      const { url } = await serve();
+      for (const response of [await fetch(`${url}/greetings`), await post(url, '{"name":"x"}'), await fetch(`${url}/nowhere`)])
+        expect(response.headers.get('cache-control')).toBe('no-store');
     });
 
     it('answers an unknown media type with 415 and an unknown path with 404', async () => {

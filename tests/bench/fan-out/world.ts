@@ -119,7 +119,10 @@ export async function fanOutWorld(servers: Servers, side: 'hub' | 'plain', watch
           return sink.write(bytes);
         },
       };
-      return hub.watch({ run: { id: run.id, org: run.org, invokedBy: 'admin' }, after: counts.appended, authorization: 'x' }, counted);
+      return hub.watch(
+        { run: { id: run.id, org: run.org, invokedBy: 'admin' }, after: counts.appended, authorization: `x${index % 10}` },
+        counted,
+      );
     });
   });
   const subscription = gateway.bus.followStream('run', run.org, run.id, (heard) => hub.hear(heard));

@@ -27,9 +27,9 @@ export interface ChannelPorts {
   readonly read: (after: number) => Promise<readonly EventView[]>;
   readonly now: () => number;
   readonly onFailure: (error: unknown) => void;
-  /** Whether so many more bytes may wait in this process. */
-  readonly mayHold: (bytes: number) => boolean;
-  readonly onHeld: (bytes: number) => void;
+  /** Whether so many more bytes may wait in this process, for this one. */
+  readonly mayHold: (watcher: Watcher, bytes: number) => boolean;
+  readonly onHeld: (watcher: Watcher, bytes: number) => void;
   readonly onGone: (watcher: Watcher) => void;
   readonly coalesceMs: number;
 }
@@ -160,18 +160,18 @@ export class RunChannel {
 
   /** Its connection is full: it gets nothing more until it takes again, and then goes on by itself. */
   #hold(watcher: Watcher, bytes: number): void {
-    if (!this.ports.mayHold(bytes)) {
+    if (!this.ports.mayHold(watcher, bytes)) {
       this.cut(watcher);
       return;
     }
     watcher.held = bytes;
     watcher.heldSince = watcher.wrote;
-    this.ports.onHeld(bytes);
+    this.ports.onHeld(watcher, bytes);
     if (this.#live.has(watcher)) void this.#catchUp(watcher);
   }
 
   #release(watcher: Watcher): void {
-    this.ports.onHeld(-watcher.held);
+    this.ports.onHeld(watcher, -watcher.held);
     watcher.held = 0;
   }
 

@@ -257,7 +257,7 @@ describe('watching runs', () => {
   });
 
   it('refuses a watcher too many, of the process, of a run and of what connections hold; the twin is let in', async () => {
-    const { watch, hub } = await start({ limits: { watchersMax: 2 } });
+    const { watch, hub } = await start({ limits: { watchersMax: 2, shareOfToken: 1 } });
     const first = watch();
     watch();
     expect(() => watch()).toThrow(Problem);
@@ -272,6 +272,29 @@ describe('watching runs', () => {
     client.takes = false;
     full.watch(0, client);
     await until(() => client.wasCut);
+  });
+
+  it('lets no token shut out everybody else, by many streams or by streams that nobody reads', async () => {
+    const { watch, hub } = await start({ limits: { watchersMax: 8 } });
+    const [first] = [watch(), watch()];
+    expect(() => watch()).toThrow(/this token has too many/);
+    expect(() => watch(0, new Client(), 'Bearer b')).not.toThrow();
+    first?.watching?.closed();
+    expect(() => watch()).not.toThrow();
+    expect(hub.watchers).toBe(3);
+    const reader = watch(0, new Client(), 'Bearer c');
+    await until(() => reader.seqs.length === 1);
+    const slow = await start({ limits: { heldBytesMax: reader.text.length * 6 } });
+    const clients = ['a', 'a', 'a', 'b'].map((name) => {
+      const client = new Client();
+      client.takes = false;
+      return slow.watch(0, client, `Bearer ${name}`);
+    });
+    await until(() => clients.filter((client) => client.wasCut).length === 2);
+    // What one client holds fits into a share, what two hold does not; the other token's is not touched.
+    expect(clients.map((client) => client.wasCut)).toEqual([false, true, true, false]);
+    clients[0]?.drain();
+    expect(() => slow.watch(0, new Client())).not.toThrow();
   });
 
   it('[WATCH-2] ends with a word of its own when the token is not good any more, and when it may not see the run any longer', async () => {

@@ -20,6 +20,8 @@ export interface HubPorts {
 export interface HubLimits {
   readonly watchersMax: number;
   readonly watchersOfRunMax: number;
+  /** What one token may have of all watchers and of all bytes that wait: nobody can shut out everybody else. */
+  readonly shareOfToken: number;
   /** Bytes that connections have not taken yet, of all watchers together. */
   readonly heldBytesMax: number;
   readonly coalesceMs: number;
@@ -31,6 +33,7 @@ export interface HubLimits {
 const defaultHubLimits: HubLimits = {
   watchersMax: 10_000,
   watchersOfRunMax: 5_000,
+  shareOfToken: 1 / 4,
   heldBytesMax: 256 * 1024 * 1024,
   coalesceMs: 10,
   tickMs: 1_000,
@@ -70,6 +73,7 @@ interface Admitted extends Watcher {
 export class WatchHub {
   readonly #channels = new Map<string, { readonly org: string; readonly channel: RunChannel }>();
   readonly #watchers = new Set<Admitted>();
+  readonly #tokens = new Map<string, { watchers: number; held: number }>();
   readonly #limits: HubLimits;
   #held = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -105,11 +109,14 @@ export class WatchHub {
   }
 
   /** Throws `overloaded` while nothing was answered yet. */
-  admit({ run }: Pick<WatchRequest, 'run'>): void {
+  admit({ run, authorization }: Pick<WatchRequest, 'run' | 'authorization'>): void {
     const ofRun = this.#channels.get(nameOf(run))?.channel.watchers.size ?? 0;
     if (this.#watchers.size >= this.#limits.watchersMax || this.#held >= this.#limits.heldBytesMax)
       throw new Problem('overloaded', 'event streams: this process has as many as it can serve; try again');
     if (ofRun >= this.#limits.watchersOfRunMax) throw new Problem('overloaded', 'event streams: this run has too many watchers; try again');
+    const { watchersMax, shareOfToken } = this.#limits;
+    if (this.#ofToken(authorization).watchers >= watchersMax * shareOfToken)
+      throw new Problem('overloaded', 'event streams: this token has too many open; close some and try again');
   }
 
   /** Sends every event after `after` once and in order, then each new one, and ends with the terminal one. */
@@ -129,6 +136,9 @@ export class WatchHub {
       resume: null,
     };
     this.#watchers.add(watcher);
+    const ofToken = this.#ofToken(request.authorization);
+    ofToken.watchers += 1;
+    this.#tokens.set(request.authorization ?? '', ofToken);
     watcher.channel.add(watcher);
     return { drained: () => watcher.channel.drained(watcher), closed: () => watcher.channel.remove(watcher) };
   }
@@ -144,6 +154,10 @@ export class WatchHub {
     return this.#looking;
   }
 
+  #ofToken(authorization: string | undefined): { watchers: number; held: number } {
+    return this.#tokens.get(authorization ?? '') ?? { watchers: 0, held: 0 };
+  }
+
   #channelOf(run: WatchRequest['run']): RunChannel {
     const name = nameOf(run);
     const known = this.#channels.get(name);
@@ -153,11 +167,20 @@ export class WatchHub {
       read: (after) => this.ports.readEvents(run.org, run.id, { after, ...page }),
       now: this.ports.now,
       onFailure: (error) => this.ports.onFailure(`reading ${name}`, error),
-      mayHold: (bytes) => this.#held + bytes <= this.#limits.heldBytesMax,
-      onHeld: (bytes) => {
+      mayHold: (watcher, bytes) => {
+        const { heldBytesMax, shareOfToken } = this.#limits;
+        const ofToken = this.#ofToken((watcher as Admitted).request.authorization);
+        return this.#held + bytes <= heldBytesMax && ofToken.held + bytes <= heldBytesMax * shareOfToken;
+      },
+      onHeld: (watcher, bytes) => {
         this.#held += bytes;
+        this.#ofToken((watcher as Admitted).request.authorization).held += bytes;
       },
       onGone: (watcher) => {
+        const { authorization } = (watcher as Admitted).request;
+        const ofToken = this.#ofToken(authorization);
+        ofToken.watchers -= 1;
+        if (ofToken.watchers === 0) this.#tokens.delete(authorization ?? '');
         this.#watchers.delete(watcher as Admitted);
         if (channel.watchers.size === 0) this.#channels.delete(name);
       },
