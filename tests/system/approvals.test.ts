@@ -117,4 +117,34 @@ describe('approvals', () => {
     });
     expect(answers.answer?.text).toBe('{"decision":"allow"}');
   });
+
+  it('H-DB-02 · fifty calls that wait hold nobody up: lists, appends and decisions answer within half a second, and all are decided', async () => {
+    const parallel = Array.from({ length: 50 }, (_, i) => ({
+      ...ask,
+      body: { tool_call_id: `c${i}`, tool: 'Bash', input: { command: `git commit -m 'part ${i}'` } },
+    }));
+    let id = '';
+    const run = runWire(stack.admin, 'wire', { steps: [{ name: 'all', parallel }] }, { onStarted: (started) => (id = started) });
+    const waiting = async () => (await stack.admin.approvals()).data.filter((approval) => approval.run_id === id);
+    await until(async () => (await waiting()).length === 50, { timeoutMs: 30_000 });
+    // A busy machine delays anything once; a pool without a free connection delays everything.
+    const fastest = async (work: (round: number) => Promise<unknown>): Promise<number> => {
+      const times: number[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        const begun = performance.now();
+        await work(round);
+        times.push(performance.now() - begun);
+      }
+      return Math.min(...times);
+    };
+    const [first, second, third, ...rest] = await waiting();
+    expect(await fastest(() => stack.admin.approvals())).toBeLessThan(500);
+    expect(await fastest((round) => stack.admin.createAgent({ name: `beside-${round}`, harness: 'scripted' }))).toBeLessThan(500);
+    const approve = (approval?: ApprovalView) => stack.admin.decide(approval?.id ?? '', { decision: 'approve' });
+    expect(await fastest((round) => approve([first, second, third][round]))).toBeLessThan(500);
+    await Promise.all(rest.map(approve));
+    const { answers, events } = await run;
+    expect((answers.all ?? []).map(({ text }) => text?.trim())).toEqual(Array<string>(50).fill('{"decision":"allow"}'));
+    expect(typesOf(events, 'approval.decided')).toHaveLength(50);
+  });
 });

@@ -120,6 +120,31 @@ describe('the runner plane against whoever speaks to it', () => {
     expect((await stack.admin.session(id)).outcome).toBe('budget_exceeded');
   });
 
+  it('H-DB-01 · a NUL in what an agent says or asks stops nothing: a sign stands in its place, and the next event has the next number', async () => {
+    const says = (text: string) => ({
+      as: 'control',
+      path: events,
+      body: { body: { type: 'agent.message', data: { role: 'assistant', text } } },
+    });
+    const { answers, events: recorded } = await runWire(stack.admin, 'wire', {
+      steps: [
+        { name: 'in a text', ...says('a\u0000b') },
+        { name: 'six visible characters', ...says('a\\u0000b') },
+        {
+          name: 'in a key',
+          as: 'tool',
+          path: permission,
+          body: { tool_call_id: 'c1', tool: 'Bash', input: { command: 'curl x', 'k\u0000': 1 } },
+        },
+        { name: 'an ordinary one', ...says('c') },
+      ],
+    });
+    expect(Object.values(answers).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(typesOf(recorded, 'agent.message').map(({ content }) => content?.text)).toEqual(['a\u2400b', 'a\\u0000b', 'c']);
+    expect(typesOf(recorded, 'tool.requested')[0]?.content?.input).toEqual({ command: 'curl x', 'k\u2400': 1 });
+    expect(recorded.map(({ seq }) => seq)).toEqual(recorded.map((_, i) => i + 1));
+  });
+
   it('[RUNNER-3] takes one result and acknowledges a second without effect', async () => {
     const result = (outcome: string) => ({ as: 'control', path: '/internal/sessions/{id}/result', body: { outcome } });
     const { answers, id } = await runWire(stack.admin, 'wire', {
