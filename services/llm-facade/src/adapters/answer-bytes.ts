@@ -31,14 +31,17 @@ export class AnswerBytes {
     private readonly filter: ByteFilter,
   ) {}
 
-  push(chunk: Buffer): void {
-    if (this.#over) return;
+  /** Answers whether nothing was held before: the first of what comes together. */
+  push(chunk: Buffer): boolean {
+    if (this.#over) return false;
+    const isFirst = this.#heldBytes === 0;
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
     if (this.#heldBytes >= heldBytesMax && (this.#take === null || this.#taking)) {
       this.#paused = true;
       this.flow.pause();
     } else this.#soon();
+    return isFirst;
   }
 
   /** Nothing more comes; with an error, the answer broke off. */

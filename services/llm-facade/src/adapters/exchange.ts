@@ -35,21 +35,34 @@ const drained = (response: ServerResponse): Promise<void> =>
     response.once('drain', over).once('close', over);
   });
 
-function singleHeaders(request: IncomingMessage): Record<string, string | undefined> {
-  return Object.fromEntries(
-    Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
-  );
+function singleHeaders({ headers }: IncomingMessage): Record<string, string | undefined> {
+  const single: Record<string, string | undefined> = {};
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
+    single[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return single;
 }
 
-async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | 'too_large'> {
-  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return 'too_large';
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  // Left open on an early return: the answer still has to go out on this connection.
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > bytesMax) return 'too_large';
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, bytes);
+function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | 'too_large'> {
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.resolve('too_large');
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const take = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      if (bytes <= bytesMax) return;
+      // Left open: the answer still has to go out on this connection.
+      request.off('data', take).pause();
+      resolve('too_large');
+    };
+    request
+      .on('data', take)
+      .once('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, bytes)))
+      .once('error', reject)
+      .once('close', () => {
+        if (!request.complete) reject(new Error('the runner hung up in the middle of its request'));
+      });
+  });
 }

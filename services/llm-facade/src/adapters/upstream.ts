@@ -95,8 +95,7 @@ function send(
         }
       },
       onResponseData(_controller, chunk) {
-        watch.heard();
-        bytes?.push(chunk);
+        if (bytes?.push(chunk) === true) watch.heard();
       },
       onResponseEnd() {
         over();

@@ -33,7 +33,7 @@ export class LineScanner {
       at = end + 1;
       if (isCr && at === chunk.length) this.#afterCr = true;
       else if (isCr && chunk[at] === lf) at += 1;
-      if (nextLf !== -1 && nextLf < at) nextLf = chunk.indexOf(lf, at);
+      if (nextLf !== -1 && nextLf < at) nextLf = chunk[at] === lf ? at : chunk.indexOf(lf, at);
       if (isCr) nextCr = chunk.indexOf(cr, at);
     }
     if (at < chunk.length) {

@@ -6,9 +6,9 @@ import { noUsage, type Usage } from './usage';
 /** Items of an answer behind which nothing is executed. */
 const passive = new Set(['message', 'reasoning', 'compaction', 'additional_tools']);
 
-/** Tools of a namespace are called by both names. */
+/** Tools of a namespace are called by both names. `functions` is the models' own word for tools that have none, and Codex runs them so. */
 export const toolNameOf = (name: string, namespace: unknown): string =>
-  typeof namespace === 'string' && namespace !== '' ? `${namespace}.${name}` : name;
+  typeof namespace === 'string' && namespace !== '' && namespace !== 'functions' ? `${namespace}.${name}` : name;
 
 /** The call that an item asks the harness to run; null when it is none, or one that the provider runs itself. */
 export function callOf(item: Json): ModelCall | null {

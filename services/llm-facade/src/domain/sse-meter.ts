@@ -1,4 +1,4 @@
-import { ascii, standsAt } from './bytes';
+import { patternOf, standsAt, viewOf } from './bytes';
 import type { Answer, Breach, MeterSign, StreamMeter } from './dialect';
 import { isObject, type Json, parseJson } from './json';
 import { LineScanner } from './lines';
@@ -6,14 +6,14 @@ import { LineScanner } from './lines';
 /** How a dialect reads the events of its stream; framing, cuts and limits are the same for all. */
 export interface EventReader {
   /** True when the data line from `from` up to `to` is a piece of text: its length was counted, and it is never parsed. Nearly all of a stream is. */
-  takesText(bytes: Buffer, from: number, to: number): boolean;
+  takesText(view: DataView, from: number, to: number, bytes: Buffer): boolean;
   /** `finished`: this event ends the answer. `stop`: it must not reach the runner. `unreadable`: as `stop`, under every policy. */
   take(event: Json): 'more' | 'finished' | 'stop' | 'unreadable';
   answer(): Answer & { readonly final: boolean };
 }
 
 const lineBytesMax = 8 * 1024 * 1024;
-const dataPrefix = ascii('data:');
+const dataPrefix = patternOf('data:');
 const space = 32;
 const newline = Buffer.from('\n');
 const unreadable: Breach = { kind: 'unreadable', toolCallId: '', tool: '' };
@@ -25,6 +25,8 @@ const unreadable: Breach = { kind: 'unreadable', toolCallId: '', tool: '' };
 export class SseMeter implements StreamMeter {
   readonly #lines = new LineScanner(lineBytesMax);
   #partial: Buffer | null = null;
+  #viewed: Buffer = newline;
+  #view = viewOf(newline);
   #finished = false;
   #stopped = false;
   #failed = false;
@@ -54,7 +56,8 @@ export class SseMeter implements StreamMeter {
       if (this.#partial !== null) this.#fail();
       return;
     }
-    if (!isData(bytes, from, to) || (this.#partial === null && this.reader.takesText(bytes, from, to))) return;
+    const view = this.#viewIn(bytes);
+    if (!isData(view, from, to) || (this.#partial === null && this.reader.takesText(view, from, to, bytes))) return;
     const start = from + dataPrefix.length;
     const data = bytes.subarray(bytes[start] === space ? start + 1 : start, to);
     const joined: Buffer = this.#partial === null ? data : Buffer.concat([this.#partial, newline, data]);
@@ -64,6 +67,15 @@ export class SseMeter implements StreamMeter {
     this.#partial = event === undefined ? joined : null;
     if (joined.length > lineBytesMax) this.#fail();
     if (isObject(event)) this.#take(event);
+  }
+
+  /** One for all lines of a chunk. */
+  #viewIn(bytes: Buffer): DataView {
+    if (this.#viewed !== bytes) {
+      this.#viewed = bytes;
+      this.#view = viewOf(bytes);
+    }
+    return this.#view;
   }
 
   #take(event: Json): void {
@@ -80,4 +92,4 @@ export class SseMeter implements StreamMeter {
   }
 }
 
-const isData = (bytes: Buffer, from: number, to: number): boolean => to - from > dataPrefix.length && standsAt(bytes, from, to, dataPrefix);
+const isData = (view: DataView, from: number, to: number): boolean => to - from > dataPrefix.length && standsAt(view, from, to, dataPrefix);
