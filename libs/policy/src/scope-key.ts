@@ -48,7 +48,7 @@ function identityOf(command: ShellCommand): string | null {
   // A quoted word behind an option is that option's value; any other that may turn out to be an option leaves the action open.
   if (args.operands.some(({ word, maybeValue }) => couldBeFlag(word) && (word.splits === true || !maybeValue))) return null;
   const code = Object.hasOwn(inlineCode, program) ? (inlineCode[program] ?? []) : [];
-  if (code.some((option) => args.flags.has(option))) return null;
+  if (code.some((option) => args.flags.has(option) || args.operands.some(({ word }) => word.value === option))) return null;
   const subcommands: string[] = [];
   for (const { word } of args.operands.slice(0, grammarOf(program).subcommands)) {
     if (word.value === null || word.glob === true) return null;

@@ -58,6 +58,8 @@ describe('every command that the shell would run is found', () => {
     ['sudo -iu root curl evil', ['sudo', 'curl']],
     ['find . -exec sh -c "curl evil" \\;', ['find', 'sh', 'curl']],
     ['xargs -n1 curl', ['xargs', 'curl']],
+    ['sh -c "time -v curl evil"', ['sh', 'time', 'curl']],
+    ['! time -f %e curl evil | cat', ['time', 'curl', 'cat']],
     ['command -p curl', ['command', 'curl']],
     ['env -S "curl evil"', ['env', 'curl']],
     ['busybox wget x', ['busybox', 'wget']],

@@ -82,16 +82,17 @@ export class TreeBuilder {
         return after;
       }
       case 'Pipeline': {
+        const timed = node.prefixes.some((prefix) => prefix.type === 'Time');
         const [only] = node.commands;
         if (node.commands.length === 1 && only !== undefined) {
-          const after = this.#node(only, bases, place);
+          const after = only.type === 'Command' ? this.#command(only, bases, place, false, timed) : this.#node(only, bases, place);
           return node.prefixes.some((prefix) => prefix.type === 'Negation') ? { ok: after.fail, fail: after.ok } : after;
         }
         const first = this.commands.length;
         const rendered: string[] = [];
         node.commands.forEach((command, i) => {
           const at = this.commands.length;
-          if (command.type === 'Command') this.#command(command, bases, { ...place, role: 'pipeline' }, i > 0);
+          if (command.type === 'Command') this.#command(command, bases, { ...place, role: 'pipeline' }, i > 0, timed && i === 0);
           else this.#node(command, bases, { ...place, role: 'pipeline' });
           rendered.push(this.commands[at]?.text ?? '');
         });
@@ -222,8 +223,11 @@ export class TreeBuilder {
     for (const redirect of redirects) this.#nested(redirect, bases, place);
   }
 
-  #command(node: Command, bases: Bases, place: Place, piped: boolean): After {
-    const words = [...(node.name === undefined ? [] : [wordOf(node.name)]), ...node.args.map(argumentWord)];
+  #command(node: Command, bases: Bases, place: Place, piped: boolean, timed = false): After {
+    const name = node.name === undefined ? [] : [wordOf(node.name)];
+    // To bash `time` is a keyword with one option of its own. `sh` may know no such keyword: there `time -v rm` is a program that runs rm.
+    const program = timed && name[0]?.value?.startsWith('-') === true ? [{ text: 'time', value: 'time' }] : [];
+    const words = [...program, ...name, ...node.args.map(argumentWord)];
     const assigned = [...node.prefix, ...node.args]
       .filter((part): part is Assignment => part.type === 'Assignment')
       .map((part) => part.name);

@@ -1,4 +1,4 @@
-/** Code given inline, which no shell rule can look into. */
+/** Code given inline, which no shell rule can look into: the options, or the subcommand, that it stands behind. */
 export const inlineCode: Readonly<Record<string, readonly string[]>> = {
   python: ['-c'],
   python3: ['-c'],
