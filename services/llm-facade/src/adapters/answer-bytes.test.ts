@@ -32,10 +32,9 @@ describe('the bytes of an answer', () => {
   it('that come in one turn go on in one piece, those of the next one in another', async () => {
     const { bytes, push } = start();
     const { seen, ended } = reader(bytes);
-    push('a');
-    push('b');
+    expect([push('a'), push('b')]).toEqual([true, false]);
     await turn();
-    push('c');
+    expect(push('c')).toBe(true);
     await turn();
     expect(seen).toEqual(['ab', 'c']);
     push('d');
