@@ -1,5 +1,6 @@
 import type { DeliveryView } from '@fluidbox/contracts';
 import type { ApiClient } from '../api/client';
+import { paintFor } from '../paint';
 import { addWebhookCommand, testWebhookCommand } from './webhooks';
 
 const delivery: DeliveryView = {
@@ -18,7 +19,8 @@ const delivery: DeliveryView = {
 
 function captured(json = false) {
   const [out, err]: [string[], string[]] = [[], []];
-  return { out, err, output: { json, out: (text: string) => void out.push(text), err: (text: string) => void err.push(text) } };
+  const paint = paintFor({ isTTY: false }, {});
+  return { out, err, output: { json, paint, out: (text: string) => void out.push(text), err: (text: string) => void err.push(text) } };
 }
 const apiOf = (looks: Partial<DeliveryView>[]): ApiClient =>
   ({

@@ -23,7 +23,7 @@ export interface Post {
   close(): void;
 }
 
-export const postTimeoutMs = 10_000;
+const postTimeoutMs = 10_000;
 const idleMs = 30_000;
 
 class Refused extends Error {
