@@ -107,6 +107,13 @@ describe('the OpenAI Responses dialect', () => {
     expect(await facade.types()).toContain('model.tool_call_closed');
   });
 
+  it('takes the namespace `functions` for none, as the program does', async () => {
+    streams(answer({ ...shell, namespace: 'functions' }));
+    await (await post(ask())).text();
+    await facade.gateDecides('call_1');
+    expect((await post(resultOf('call_1'))).status).toBe(200);
+  });
+
   it.each([
     ['a patch as arguments', { ...shell, name: 'apply_patch' }, 'arguments:apply_patch'],
     ['a command as text', { ...shell, type: 'custom_tool_call', name: 'exec_command', input: 'ls' }, 'text:exec_command'],

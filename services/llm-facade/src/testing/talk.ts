@@ -184,6 +184,11 @@ const codex: Talk = {
     ['a function', 'js', item(0, { type: 'function_call', id: 'i', call_id: 'call_9', name: 'js', arguments: '{}' })],
     ['a custom tool', 'js', item(0, { type: 'custom_tool_call', id: 'i', call_id: 'call_9', name: 'js', input: 'run()' })],
     [
+      'a function in the namespace of those without one',
+      'js',
+      item(0, { type: 'function_call', id: 'i', call_id: 'call_9', name: 'js', namespace: 'functions', arguments: '{}' }),
+    ],
+    [
       'a tool of a namespace',
       'web.open',
       item(0, { type: 'function_call', id: 'i', call_id: 'call_9', name: 'open', namespace: 'web', arguments: '{}' }),
