@@ -167,6 +167,20 @@ describe('erasing content, as the role of runs', () => {
     expect(existsSync(path.join(folder, runId))).toBe(false);
   });
 
+  it('that cannot be done holds up no other, however many there are', async () => {
+    const { runId, ledger, keysNow, record } = await run();
+    const table = erasureTable(sqlOf(pool));
+    const stuck = Array.from({ length: 101 }, () => crypto.randomUUID());
+    for (const each of [...stuck, runId])
+      await table.promise({ runId: each, org, classes: ['projection', 'rest'], cause: 'requested', by: 'ada' });
+    const failed: string[] = [];
+    const remove = (id: string) => (id === runId ? blobs.remove(id) : Promise.reject(new Error('no permission')));
+    await sweepContent(portsOf(ledger, { blobs: { remove } }), (id) => void failed.push(id));
+    expect(failed.toSorted()).toEqual(stuck.toSorted());
+    expect([await keysNow(), await record()]).toEqual([{ projection: false, rest: false, salt: false }, [expect.anything()]]);
+    await operator.query('delete from runs.erasures where run_id = any ($1)', [stuck]);
+  });
+
   it('after its retention takes each class in its time, from runs that have ended only', async () => {
     const [old, live, quiet, young] = [await run(), await run({ ended: false }), await run({ ended: true, asks: false }), await run()];
     for (const each of [old, live, quiet]) await each.expire('rest');

@@ -10,7 +10,7 @@ interface Row {
   readonly requested_by: string;
 }
 const openOnes = `select run_id, org_id, array_agg(class order by class) as classes, cause, requested_by from runs.erasures
-  where done_at is null and ($1::uuid is null or run_id = $1) group by run_id, org_id, cause, requested_by order by min(requested_at) limit $2`;
+  where done_at is null and ($1::uuid is null or run_id = $1) and run_id <> all ($3::uuid[]) group by run_id, org_id, cause, requested_by order by min(requested_at) limit $2`;
 
 /**
  * Runs that have ended and of one class hold nothing any more that has not expired. Content that nobody wrote needs its key no longer than the rest: with a
@@ -49,7 +49,7 @@ export const erasureTable = (sql: SqlPool): ErasureTable => ({
     );
   },
   async open(filter) {
-    const { rows } = await sql.query<Row>(openOnes, 'runId' in filter ? [filter.runId, 10] : [null, filter.limit]);
+    const { rows } = await sql.query<Row>(openOnes, 'runId' in filter ? [filter.runId, 10, []] : [null, filter.limit, filter.except]);
     return rows.map(erasureOf);
   },
   destroy: ({ runId, classes }) => sql.transaction((tx) => destroy(tx, `run-${runId}`, classes)),

@@ -14,8 +14,8 @@ export interface Erasure {
 export interface ErasureTable {
   /** Adds what is not promised yet. */
   promise(erasure: Erasure): Promise<void>;
-  /** Not done: of one run, or the oldest of all. */
-  open(filter: { runId: string } | { limit: number }): Promise<readonly Erasure[]>;
+  /** Not done: of one run, or the oldest of all but some runs. */
+  open(filter: { runId: string } | { limit: number; except: readonly string[] }): Promise<readonly Erasure[]>;
   /** Destroys the keys (and with the last one the salt) and the sealed rows. Again is the same. */
   destroy(erasure: Erasure): Promise<void>;
   done(erasure: Erasure): Promise<void>;
@@ -56,11 +56,19 @@ async function carryOut(ports: Ports, erasure: Erasure): Promise<void> {
 
 const runsAtOnce = 100;
 
-/** What has outlived its retention goes the same way, some runs at a time; what was promised and not done is finished first. */
+/**
+ * What has outlived its retention goes the same way, some runs at a time; what was promised and not done is finished first. One that fails is left to the next
+ * sweep: however many of them there are, those behind them do not wait.
+ */
 export async function sweepContent(ports: Ports, onFailure: (runId: string, error: unknown) => void): Promise<void> {
+  const failed = new Set<string>();
   for (;;) {
-    for (const erasure of await ports.erasures.open({ limit: runsAtOnce }))
-      await carryOut(ports, erasure).catch((error: unknown) => onFailure(erasure.runId, error));
-    if ((await ports.erasures.promiseExpired(runsAtOnce)) === 0) return;
+    const open = await ports.erasures.open({ limit: runsAtOnce, except: [...failed] });
+    for (const erasure of open)
+      await carryOut(ports, erasure).catch((error: unknown) => {
+        failed.add(erasure.runId);
+        onFailure(erasure.runId, error);
+      });
+    if (open.length === 0 && (await ports.erasures.promiseExpired(runsAtOnce)) === 0) return;
   }
 }
