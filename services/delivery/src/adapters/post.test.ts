@@ -108,6 +108,16 @@ describe('[WEBHOOK-4] one attempt, at real receivers', () => {
     expect(await via({ privateHosts: [host] })(`http://${host}/`, {}, '')).toEqual({ kind: 'failed', reason: 'connection_failed' });
   });
 
+  it('sends once over a new connection, also when that is reset', async () => {
+    let tries = 0;
+    const host = await rawServer((socket) => {
+      tries += 1;
+      socket.resetAndDestroy();
+    });
+    expect(await via({ privateHosts: [host] })(`http://${host}/`, {}, '')).toEqual({ kind: 'failed', reason: 'connection_failed' });
+    expect(tries).toBe(1);
+  });
+
   it('fails where nobody listens', async () => {
     const free = await rawServer(() => undefined);
     for (const close of closing.splice(0)) close();
@@ -158,6 +168,10 @@ describe('[WEBHOOK-4] one attempt, at real receivers', () => {
       expect(await via({ privateHosts: [] })(receiver.url, {}, '')).toEqual({ kind: 'failed', reason: 'private_address' });
       expect(receiver.received).toEqual([]);
       expect(await via()(receiver.url, {}, '')).toMatchObject({ status: 204 });
+      // Neither is a name asked for.
+      const resolve = jest.fn(resolveTo(['203.0.113.7']));
+      expect(await via({ privateHosts: [], resolve })('http://hooks.test/', {}, '')).toMatchObject({ reason: 'private_address' });
+      expect(resolve).not.toHaveBeenCalled();
     });
 
     it('are reached for a host that the configuration names', async () => {
