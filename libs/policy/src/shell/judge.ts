@@ -119,7 +119,12 @@ function judgeCommand(command: ShellCommand, lists: ShellLists, paths: PathGlobs
     byUnknown(command, lists),
   ].filter((one) => one !== null);
   const worst = judged.find((one) => one.verdict === 'deny') ?? judged[0];
-  if (worst !== undefined) return worst;
+  if (worst !== undefined) {
+    // Only an entry that asks is an exception from `on_no_match: deny`; a path outside of the allowed ones is one more reason to refuse.
+    if (worst.rule !== 'paths.allow' || command.candidate === true) return worst;
+    const allowed = byAllow(command, lists, paths, covering);
+    return allowed.verdict === 'deny' ? allowed : worst;
+  }
   if (command.candidate === true) return { verdict: 'allow', rule: 'candidate', reason: 'one reading of the wrapper around it' };
   return byAllow(command, lists, paths, covering);
 }

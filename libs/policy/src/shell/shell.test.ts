@@ -225,6 +225,19 @@ describe('deny is the action, however it is spelled', () => {
   );
 });
 
+describe('a path outside of the allowed ones', () => {
+  const strict = bashPolicy({ allow: ['ls'], ask: ['cp'], on_no_match: 'deny' }, { paths: { allow: ['/workspace/**'] } });
+  it.each([
+    ['ls /etc', 'ask'],
+    ['cp a /etc/x', 'ask'],
+    ['mv a /etc/x', 'deny'],
+    ['curl a > /tmp/b', 'deny'],
+    ['ls src', 'allow'],
+  ])('never softens what the lists say: %s → %s', (command, verdict) => {
+    expect(bash(strict, command).verdict).toBe(verdict);
+  });
+});
+
 describe('allow covers the words and nothing else', () => {
   const policy = bashPolicy(
     { allow: ['git diff', 'git log', 'rg', 'tar', 'sort', 'find', 'ls', 'env', 'git show', 'npx jest', 'fd', 'cat'] },
