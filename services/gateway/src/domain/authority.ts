@@ -10,8 +10,8 @@ export const mayCancelRun = (principal: Principal, run: { invokedBy: string }): 
 
 /** Whoever holds the bootstrap token; its name is the same in every deployment. */
 export const bootstrapName = 'admin';
-/** Names that stand in the record for somebody else: the bootstrap token, and what settles an approval when no person does. */
-const reservedNames: ReadonlySet<string> = new Set([bootstrapName, 'timeout', 'run_ended']);
+/** Names that stand in the record for somebody else: the bootstrap token, what settles an approval when no person does, and what erases in its time. */
+const reservedNames: ReadonlySet<string> = new Set([bootstrapName, 'timeout', 'run_ended', 'retention']);
 export const isReservedName = (name: string): boolean => reservedNames.has(name.toLowerCase());
 
 /** A token may be made by an admin only, and never with more than the maker has. */

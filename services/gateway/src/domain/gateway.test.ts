@@ -20,7 +20,7 @@ describe('authority', () => {
   });
 
   it('keeps the names that stand for the bootstrap token and for nobody', () => {
-    expect(['admin', 'Admin', 'timeout', 'run_ended'].map(isReservedName)).toEqual([true, true, true, true]);
+    expect(['admin', 'Admin', 'timeout', 'run_ended', 'retention'].map(isReservedName)).toEqual(Array(5).fill(true));
     expect(['ann', 'admin2', 'time-out'].map(isReservedName)).toEqual([false, false, false]);
   });
 
