@@ -261,6 +261,8 @@ describe('says the same as a validator that everybody uses', () => {
     const seen = { valid: 0, invalid: 0 };
     fc.assert(
       fc.property(schemas(dialect), fc.array(value, { minLength: 4, maxLength: 4 }), (schema, values) => {
+        // Beside `prefixItems: [false]` ajv takes an empty list for one that contains what cannot be; see the test below.
+        fc.pre(!JSON.stringify(schema).includes('"contains":false'));
         const theirs = ajv.compile(schema as object);
         for (const each of values) {
           const valid = theirs(each) === true;
@@ -271,5 +273,11 @@ describe('says the same as a validator that everybody uses', () => {
       { numRuns: 400 },
     );
     expect(Math.min(seen.valid, seen.invalid)).toBeGreaterThan(100);
+  });
+
+  it('but knows that no list contains what cannot be', () => {
+    for (const schema of [{ contains: false }, { contains: false, prefixItems: [false] }])
+      expect(judge(schema, [], '2020-12')).not.toBeNull();
+    expect(judge({ contains: true }, [1], '2020-12')).toBeNull();
   });
 });
