@@ -140,11 +140,12 @@ function screenInput(items: readonly unknown[], rules: ScreenRules, dropped: Set
 }
 
 /** A file that the provider would fetch, or that was stored there by whoever has the key; wherever in the item it stands, but for its tools' schemas. */
-function elsewhere(item: Json): Json | undefined {
-  const { tools: _screened, ...rest } = item;
-  for (let level: readonly unknown[] = [rest]; level.length > 0; level = level.flatMap((node) => Object.values(node ?? {}))) {
-    level = level.filter((node) => typeof node === 'object');
-    const found = level.filter(isObject).find(isElsewhere);
+function elsewhere(node: object, isItem = true): Json | undefined {
+  if (isObject(node) && isElsewhere(node)) return node;
+  for (const name in node) {
+    const child = (node as Json)[name];
+    if (typeof child !== 'object' || child === null || (isItem && name === 'tools')) continue;
+    const found = elsewhere(child, false);
     if (found !== undefined) return found;
   }
   return undefined;
