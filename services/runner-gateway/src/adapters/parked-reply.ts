@@ -26,7 +26,10 @@ export class ParkedReply {
 
   begin(): void {
     this.begun = true;
-    const { raw } = this.reply.hijack();
+    const { raw, request } = this.reply.hijack();
+    // A person may take hours, and thousands wait: the token and the headers that admitted the call do not wait with it.
+    request.raw.headers = {};
+    request.raw.rawHeaders = [];
     raw.writeHead(200, { ...headersSet(this.reply), ...jsonHeaders });
     raw.flushHeaders();
     this.padding = setInterval(() => raw.write(' '), this.paddingMs);
