@@ -27,6 +27,8 @@ describe('how a command ends that threw', () => {
 
   it('takes the code of a refusal, and of a failure that has one', () => {
     expect(endingOf(new ApiError(404, 'not_found', 'no such run'), {})).toEqual({ message: 'no such run (not_found)', exitCode: 4 });
+    expect(endingOf(new ApiError(422, 'edit_denied', 'curl'), {}).exitCode).toBe(5);
+    expect(endingOf(new ApiError(422, 'unprocessable', '/to'), {}).exitCode).toBe(2);
     expect(endingOf(new CommandFailure('', 6), {})).toEqual({ message: null, exitCode: 6 });
   });
 

@@ -29,7 +29,12 @@ export function endingOf(error: unknown, environment: Readonly<Record<string, st
 
 function plainEnding(error: unknown): Ending {
   if (error instanceof CommandFailure) return { message: error.message === '' ? null : error.message, exitCode: error.exitCode };
-  if (error instanceof ApiError) return { message: `${error.message} (${error.code})`, exitCode: exitCodeOfStatus(error.status) };
+  // A well-formed edit that the gate denies is no usage error: the call goes on waiting.
+  if (error instanceof ApiError)
+    return {
+      message: `${error.message} (${error.code})`,
+      exitCode: error.code === 'edit_denied' ? exitCodes.refused : exitCodeOfStatus(error.status),
+    };
   if (error instanceof Interrupted) return { message: error.message, exitCode: error.exitCode };
   if (error instanceof EmbeddedFailure || !(error instanceof Error)) {
     return { message: error instanceof Error ? error.message : String(error), exitCode: exitCodes.run_failed };

@@ -11,6 +11,8 @@ Environment:
   FLUIDBOX_TOKEN_FILE     file that holds it
   FLUIDBOX_HOME           folder of the stack's data (default: .fluidbox)
   FLUIDBOX_LOCAL_SOURCES  for up: absolute folders that run --repo may copy, separated by colons
+  FLUIDBOX_WEBHOOK_PRIVATE_HOSTS
+                          for up: hosts of this network that a webhook may name, with commas between
   FLUIDBOX_DEBUG          1: show the stack of every error`;
 
 /** Of the repository: its packages are not versioned by themselves. */
