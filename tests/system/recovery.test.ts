@@ -102,7 +102,11 @@ describe('`up` itself ends under a run', () => {
     const { id } = run;
     await run.reached('call waits for approval');
     const pending = async () => (await stack.admin.approvals()).data.filter((approval) => approval.run_id === id);
-    const [before] = await pending();
+    // The list follows the record by a moment.
+    const [before] = await until(async () => {
+      const found = await pending();
+      return found.length > 0 && found;
+    });
     await stack.end('SIGKILL');
     expect(liveSandboxes(stack.home, id)).toBe(1);
     await stack.startAgain();

@@ -27,7 +27,7 @@ describe('what the ledger takes', () => {
     type: 'tool.requested',
     actor: 'runner',
     data: { tool_call_id: `call_${call}`, tool: 'Bash', input_digest: `sha256:${'ab'.repeat(32)}`, generation: 1 },
-    content: { input: { command: text } },
+    content: { input: { command: text }, summary: 'a command' },
   });
 
   it('a content of 1 MiB is stored; one over 4 MiB is refused by that limit, and nothing of its group is', async () => {
@@ -37,7 +37,7 @@ describe('what the ledger takes', () => {
     await expect(tooLarge).rejects.toMatchObject({ code: 'payload_too_large', message: expect.stringContaining(`at most ${4 * MiB}`) });
     expect(await store.head(stream)).toBeNull();
     await ledger.record(stream, [requested(1, 'small'), requested(2, 'x'.repeat(MiB))]);
-    expect(await ledger.content(stream, 2, 'rest')).toEqual({ input: { command: 'x'.repeat(MiB) } });
+    expect(await ledger.content(stream, 2, 'rest')).toEqual({ input: { command: 'x'.repeat(MiB) }, summary: 'a command' });
   });
 
   it('a ledger event of 1 MiB is refused by the limit of 64 KiB, and nothing of its group is stored', async () => {

@@ -1,4 +1,4 @@
-import { type RecordedEvent, type TimelineEvent, terminalStatuses } from '@fluidbox/contracts';
+import { type RecordedEvent, terminalStatuses, timelineEvent } from '@fluidbox/contracts';
 import type { Clock, EventStore, LogFollower } from '@fluidbox/event-store';
 import { type ProjectPorts, projectPage, projectParked } from '../app/project-page';
 import { type RepublishPorts, refOf, republishGaps } from '../app/republish-gaps';
@@ -24,11 +24,11 @@ export const readModelFollower = (ports: ProjectPorts & { readonly store: Pick<E
 });
 
 const endsRun = (recorded: RecordedEvent): boolean => {
-  const event = recorded as TimelineEvent;
+  const event = timelineEvent(recorded);
   // Both stand in the closing group, in this order: a page may end between them.
   return (
-    event.type === 'run.result' ||
-    (event.type === 'session.status_changed' && (terminalStatuses as readonly string[]).includes(event.data.to))
+    recorded.type === 'run.result' ||
+    (event?.type === 'session.status_changed' && (terminalStatuses as readonly string[]).includes(event.data.to))
   );
 };
 
