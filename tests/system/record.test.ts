@@ -162,7 +162,10 @@ describe('the record of a run', () => {
     const denied = typesOf(events, 'tool.decision').find((event) => event.data.verdict === 'deny')?.seq ?? 0;
     const changed = path.join(stack.home, 'changed.jsonl');
     fs.writeFileSync(changed, fs.readFileSync(bundle(), 'utf8').replace('"verdict":"deny"', '"verdict":"allow"'));
-    expect(await cli('verify', changed)).toMatchObject({ code: 1, stdout: expect.stringContaining(`event ${denied} is not what was recorded`) });
+    expect(await cli('verify', changed)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`event ${denied} is not what was recorded`),
+    });
   });
 
   it('[LEDGER-1] of a live run is not complete, and cannot be erased', async () => {
@@ -246,6 +249,9 @@ describe('the record of a run', () => {
     const forged = path.join(stack.home, 'forged.jsonl');
     expect((await cli('export', run, '-o', forged)).code).toBe(1);
     const denied = typesOf(events, 'tool.decision').find((event) => event.data.verdict === 'deny')?.seq ?? 0;
-    expect(await cli('verify', forged)).toMatchObject({ code: 1, stdout: expect.stringContaining(`event ${denied} is not what was recorded`) });
+    expect(await cli('verify', forged)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`event ${denied} is not what was recorded`),
+    });
   });
 });

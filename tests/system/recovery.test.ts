@@ -105,7 +105,7 @@ describe('`up` itself ends under a run', () => {
     // The list follows the record by a moment.
     const [before] = await until(async () => {
       const found = await pending();
-      return found.length > 0 && found;
+      return found.length > 0 ? found : null;
     });
     await stack.end('SIGKILL');
     expect(liveSandboxes(stack.home, id)).toBe(1);
