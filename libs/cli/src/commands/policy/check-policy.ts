@@ -1,4 +1,4 @@
-import { harnesses } from '@fluidbox/contracts';
+import { type HarnessId, harnesses } from '@fluidbox/contracts';
 import { lintPolicy, parsePolicy, runPolicyTests } from '@fluidbox/policy';
 import { exitCodes } from '../../exit-codes';
 import type { Output } from '../../output';
@@ -20,13 +20,15 @@ export function validatePolicyFile(file: string, output: Output): number {
   return parsed.ok ? exitCodes.ok : findings;
 }
 
-/** The names of all tools that a harness of this version offers. */
-const offeredTools = [...new Set(Object.values(harnesses).flatMap((harness): readonly string[] => harness.tools))];
+/** The names of the tools that this harness offers, or any of this version. */
+const offeredTools = (harness?: HarnessId): readonly string[] => [
+  ...new Set((harness === undefined ? Object.values(harnesses) : [harnesses[harness]]).flatMap(({ tools }): readonly string[] => tools)),
+];
 
 /** What the document says without effect. Notes alone are no finding. */
-export function lintPolicyFile(file: string, output: Output): number {
+export function lintPolicyFile(file: string, output: Output, harness?: HarnessId): number {
   const { source, parsed } = openPolicyFile(file);
-  const found = lintPolicy(parsed, { tools: offeredTools });
+  const found = lintPolicy(parsed, { tools: offeredTools(harness) });
   const isClean = found.every(({ severity }) => severity === 'note');
   if (output.json) {
     output.out(JSON.stringify({ ok: isClean, findings: found }));

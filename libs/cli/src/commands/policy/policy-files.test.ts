@@ -126,6 +126,12 @@ describe('policy lint', () => {
       findings: [{ code: 'deny_after_allow', line: 4, column: 5 }],
     });
   });
+  it('looks at the tools of the harness that is named, or of any', () => {
+    const unnamedOf = (harness?: 'codex') =>
+      captured(false, (output) => lintPolicyFile(good, output, harness)).lines.find((line) => line.includes('unnamed_tool'));
+    expect(unnamedOf('codex')).toContain('no rule names Edit, BashOutput;');
+    expect(unnamedOf()).toContain('NotebookEdit');
+  });
   it('ends with 0 when there are only notes', () => {
     const { code, lines } = captured(false, (output) => lintPolicyFile(good, output));
     expect(code).toBe(0);

@@ -1,3 +1,4 @@
+import { type HarnessId, harnesses } from '@fluidbox/contracts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ApiClient } from '../../api/client';
 import { exitCodes } from '../../exit-codes';
@@ -71,8 +72,11 @@ export function registerPolicyFiles(policy: Command, call: Call): void {
     .action((file: string, { json }: { json?: boolean }) => onFiles((output) => validatePolicyFile(file, output), json));
   withJson(policy.command('lint <file>'))
     .description('name what is written without effect, with its line and the fix; exit 1 on findings')
+    .addOption(new Option('--harness <id>', 'the one that runs under it (default: any)').choices(Object.keys(harnesses)))
     .addHelpText('after', checkHelp)
-    .action((file: string, { json }: { json?: boolean }) => onFiles((output) => lintPolicyFile(file, output), json));
+    .action((file: string, { json, harness }: { json?: boolean; harness?: HarnessId }) =>
+      onFiles((output) => lintPolicyFile(file, output, harness), json),
+    );
   withJson(policy.command('test <file>'))
     .description('run the tests that stand in the document; exit 1 when one fails')
     .addHelpText('after', checkHelp)
