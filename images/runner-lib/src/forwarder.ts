@@ -64,8 +64,12 @@ function forward(
   const open = (): http.ClientRequest => {
     const upstream = openRequest(llm, upstreamPath, { method: 'POST', headers: forwardedHeaders(request.headers, token) });
     // A server may answer before it has read the whole body; then the late write fails, but the answer stands.
-    upstream.on('error', () => {
-      if (!response.headersSent) response.destroy();
+    let answered = false;
+    upstream.once('response', () => {
+      answered = true;
+    });
+    upstream.on('error', (error) => {
+      if (!answered) refuseUnreachable(response, error);
     });
     response.on('close', () => upstream.destroy());
     return upstream;
@@ -79,6 +83,16 @@ function forward(
   };
   if (waitsWhenBusy === true) void forwardPatiently({ request, response, open, relay });
   else request.pipe(open().on('response', relay));
+}
+
+/** The program asks again at a 502 as it does after a cut, and whoever reads its log finds the reason. */
+function refuseUnreachable(response: http.ServerResponse, error: Error): void {
+  if (response.headersSent || response.destroyed) return;
+  const message = `the model's door cannot be reached: ${error.message}`;
+  // The rest of the request may still be on its way.
+  response
+    .writeHead(502, { 'content-type': 'application/json', connection: 'close' })
+    .end(JSON.stringify({ error: { type: 'api_error', message } }));
 }
 
 function watchRefusal(answer: http.IncomingMessage, onRefusal: (refusal: Refusal) => void): void {

@@ -1,6 +1,9 @@
 import { once } from 'node:events';
+import fs from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
 import type { Refusal } from './forward-rules';
 import { type Forwarder, startForwarder } from './forwarder';
 
@@ -75,5 +78,27 @@ describe('a forwarder that waits when the provider is busy', () => {
     answers.push(...Array.from({ length: 9 }, () => busy));
     expect((await ask()).status).toBe(429);
     expect(bodies).toHaveLength(7);
+  });
+});
+
+describe.each([false, true])('a forwarder whose door is shut (waits: %s)', (waitsWhenBusy) => {
+  it('says so with a 502, which a program asks again for, and serves the next request when the door is open', async () => {
+    const socketPath = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'fbfw-')), 'llm.sock');
+    const forwarder = await startForwarder({
+      llm: { kind: 'unix', socketPath },
+      token: 'run-token',
+      listen: { port: 0 },
+      onRefusal: () => undefined,
+      waitsWhenBusy,
+    });
+    const ask = () => fetch(`http://127.0.0.1:${forwarder.port}/v1/responses`, { method: 'POST', body: '{"input":"x"}' });
+    const refused = await ask();
+    expect([refused.status, await refused.text()]).toEqual([502, expect.stringContaining('ENOENT')]);
+    const server = http.createServer((_request, response) => response.end('served')).listen(socketPath);
+    await once(server, 'listening');
+    expect(await (await ask()).text()).toBe('served');
+    forwarder.close();
+    server.close();
+    fs.rmSync(path.dirname(socketPath), { recursive: true });
   });
 });

@@ -27,8 +27,8 @@ export async function forwardPatiently({ request, response, open, relay }: Patie
       await pause(waitMs(answer.headers['retry-after'], attempt));
     }
   } catch {
-    // The connection broke on either side: the program sees a broken answer and asks again by itself.
-    response.destroy();
+    // The connection broke on either side. Where no answer has begun, `open` says why; a broken one the program asks for again by itself.
+    if (!response.writableEnded) response.destroy();
   }
 }
 

@@ -144,12 +144,20 @@ async function answerModel(
   const { 'transfer-encoding': _chunked, ...headers } = request.headers;
   const upstream = http.request(`${options.modelUrl}${path}`, {
     method: request.method,
+    // A pool would be that of all test files of this process, with connections of servers that have ended.
+    agent: false,
     headers: { ...headers, 'x-api-key': 'upstream', 'content-length': body.length },
   });
   upstream.on('response', (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.headers);
     answer.pipe(response);
   });
-  upstream.on('error', () => response.destroy());
+  upstream.on('error', (error) => {
+    if (response.headersSent) response.destroy();
+    else
+      response
+        .writeHead(502, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ error: `the model of this test: ${error.message}` }));
+  });
   upstream.end(body);
 }
