@@ -31,12 +31,13 @@ export interface WireTask {
 }
 
 /**
- * A stack whose images hold the wire runner, with an agent `wire` under the default policy. In the place of the Claude harness it may speak to the model;
- * `script` says what that answers.
+ * A stack whose images hold the wire runner, with an agent `wire` under the default policy. In the place of the Claude harness and of Codex it may speak to
+ * the model; `script` and `responses` say what that answers.
  */
 export async function startWireStack(
   environment: Readonly<Record<string, string>> = {},
   script: Parameters<typeof startSystemStack>[0]['script'] = { steps: [] },
+  responses?: Parameters<typeof startSystemStack>[0]['responses'],
 ): Promise<SystemStack> {
   const images = wireRunnerImages();
   let stack: SystemStack | undefined;
@@ -45,7 +46,11 @@ export async function startWireStack(
     fs.rmSync(images, { recursive: true, force: true });
   };
   try {
-    stack = await startSystemStack({ script, environment: { FLUIDBOX_IMAGES_DIR: images, ...environment } });
+    stack = await startSystemStack({
+      script,
+      ...(responses === undefined ? {} : { responses }),
+      environment: { FLUIDBOX_IMAGES_DIR: images, ...environment },
+    });
     await stack.admin.createAgent({ name: 'wire', harness: 'scripted', policy: 'default' });
     return { ...stack, stop };
   } catch (error) {
@@ -58,7 +63,7 @@ function wireRunnerImages(): string {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'fbx-images-'));
   const source = fs.readFileSync(path.join(__dirname, 'wire-runner/main.js'));
   const digest = `sha256:${createHash('sha256').update(source).digest('hex')}`;
-  for (const image of ['scripted-runner', 'claude-runner']) {
+  for (const image of ['scripted-runner', 'claude-runner', 'codex-runner']) {
     const bundle = path.join(dir, image, 'dist/bundle');
     fs.mkdirSync(bundle, { recursive: true });
     fs.writeFileSync(path.join(bundle, 'main.js'), source);

@@ -11,7 +11,7 @@ const task = JSON.parse(secrets.task ?? process.env.FLUIDBOX_TASK);
 
 const answers = {};
 /** `{call of NAME}` in a body is the id of the tool call that the model made in the answer to that step. */
-const withCalls = (text) => text.replaceAll(/\{call of ([^}]+)\}/g, (_, name) => /toolu_\w+/.exec(answers[name]?.text ?? '')?.[0] ?? 'no-call');
+const withCalls = (text) => text.replaceAll(/\{call of ([^}]+)\}/g, (_, name) => /\b(?:toolu_|call_(?!id\b))\w+/.exec(answers[name]?.text ?? '')?.[0] ?? 'no-call');
 
 function send({ as, method = 'POST', path, body, padding = 0, socket = 'control' }) {
   return new Promise((resolve) => {
