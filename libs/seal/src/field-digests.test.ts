@@ -28,4 +28,20 @@ describe('digests of the fields of an input', () => {
       fieldDigests(keys, { a: 'x' }, ['a']),
     );
   });
+
+  it('of the changed files are the same in any order and shape, and differ by path, kind and the text of a new file', () => {
+    const of = (input: Record<string, unknown>) => fieldDigests(keys, input, ['changed_files'])?.changed_files;
+    const add = { file_path: '/workspace/a', change: 'add', diff: 'x\n' };
+    const update = { file_path: '/workspace/b', change: 'update', diff: '@@ -1 +1 @@' };
+    expect(of({ edits: [add, update] })).toBe(of({ edits: [{ ...update, diff: 'another view of it' }, add] }));
+    expect(of(add)).toBe(of({ edits: [{ ...add, diff: 'x\r\n' }] }));
+    const others = [{ edits: [add] }, { edits: [] }, {}, { edits: 'x' }, { edits: [null] }, { changed_files: [add, update] }];
+    const changed = [
+      { ...add, diff: 'y\n' },
+      { ...add, file_path: '/workspace/.git/a' },
+      { ...add, change: 'delete' },
+    ];
+    for (const other of [...others, ...changed.map((entry) => ({ edits: [entry, update] }))])
+      expect(of(other)).not.toBe(of({ edits: [add, update] }));
+  });
 });
