@@ -85,4 +85,6 @@ export const requirements = {
   'MODEL-2': 'the key of a provider reaches no runner, event or log, whatever the upstream echoes',
   'MODEL-3': 'the SDKs of both providers work unchanged with a run token for a key, and a spent budget stops their retries',
   'MODEL-4': 'the bytes of a model stream pass unchanged, and are metered the same however they are cut',
+  'MODEL-5':
+    'an upstream is followed by the next only before its answer begins, what it may have charged is booked, and its key serves one organisation',
 } as const;

@@ -38,6 +38,7 @@ export const variablesOf: Readonly<Record<ServiceName, readonly EnvironmentVaria
     'FLUIDBOX_ANTHROPIC_KEY_FILE',
     'FLUIDBOX_OPENAI_URL',
     'FLUIDBOX_OPENAI_KEY_FILE',
+    'FLUIDBOX_UPSTREAM_PRIVATE_HOSTS',
   ],
   scheduler: [
     'FLUIDBOX_DEPLOYMENT_ID',

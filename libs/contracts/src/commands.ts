@@ -30,6 +30,7 @@ import { RunSpec } from './run-spec';
 import { HeartbeatAnswer, PermissionAnswer, ReportedEvent, ResolvedPaths, ResultAnswer, ResultRequest } from './runner-plane';
 import { commandSubject } from './subjects';
 import { ApprovalOutcome } from './timeline';
+import { SetUpstreamBody, UpstreamDialect, UpstreamName, UpstreamView } from './upstreams';
 import { CreateWebhookBody, DeliveryState, DeliveryView, WebhookView, WebhookWithSecret } from './webhooks';
 
 /**
@@ -252,6 +253,26 @@ export const SetBudget = command(
 );
 export const ListBudgets = command('llm-facade', 'list_budgets', z.strictObject({ org: OrgId }), z.array(BudgetView));
 
+/** gateway → llm-facade, for an admin: the organisation's own upstreams of one dialect, in the order in which they are asked. No reply holds a key. */
+export const SetUpstream = command(
+  'llm-facade',
+  'set_upstream',
+  z.strictObject({ principal: Principal, dialect: UpstreamDialect, name: UpstreamName, body: SetUpstreamBody }),
+  z.array(UpstreamView),
+);
+export const ListUpstreams = command(
+  'llm-facade',
+  'list_upstreams',
+  z.strictObject({ org: OrgId, dialect: UpstreamDialect }),
+  z.array(UpstreamView),
+);
+export const RemoveUpstream = command(
+  'llm-facade',
+  'remove_upstream',
+  z.strictObject({ principal: Principal, dialect: UpstreamDialect, name: UpstreamName }),
+  z.strictObject({ removed: z.literal(true) }),
+);
+
 /** gateway → projector, for an admin: how the read models stand, and to fill one anew beside the live one. Asked again meanwhile it changes nothing. */
 export const ListReadModels = command('projector', 'list_read_models', z.strictObject({}), z.array(ReadModelView));
 export const RebuildReadModel = command(
@@ -324,6 +345,9 @@ export const commands = {
   DecideApproval,
   SetBudget,
   ListBudgets,
+  SetUpstream,
+  ListUpstreams,
+  RemoveUpstream,
   ListReadModels,
   RebuildReadModel,
   ListParked,

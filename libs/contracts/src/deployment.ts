@@ -83,6 +83,8 @@ export const environmentVariables = {
   FLUIDBOX_ANTHROPIC_KEY_FILE: 'llm-facade: file with the upstream key',
   FLUIDBOX_OPENAI_URL: 'llm-facade: upstream base URL of the OpenAI dialect, without /v1 (default https://api.openai.com)',
   FLUIDBOX_OPENAI_KEY_FILE: 'llm-facade: file with the upstream key of the OpenAI dialect',
+  FLUIDBOX_UPSTREAM_PRIVATE_HOSTS:
+    'llm-facade: comma-separated hosts (or host:port) of upstreams of organisations that may be http and may have a private address (default: none)',
   FLUIDBOX_LOG_LEVEL: 'every service: pino level (default info)',
   FLUIDBOX_LOG_FILE: 'every service: file the log is appended to (default: stderr; never stdout, which belongs to the command)',
 } as const;

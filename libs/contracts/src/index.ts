@@ -20,4 +20,5 @@ export * from './subjects';
 export * from './text';
 export * from './timeline';
 export * from './upcast';
+export * from './upstreams';
 export * from './webhooks';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { BudgetMonth, BudgetPeriod, BudgetScope, Budgets } from './budgets';
 import { ApprovalId, Count, Digest, MicroUsd, OrgId, Timestamp, ToolCallId } from './ids';
 import { HistoryCondition, historyConditionsMax } from './policy-history';
+import { FailedUpstream, UpstreamName, upstreamsMax } from './upstreams';
 
 /**
  * Every event that may stand in a timeline: its type, who may append it, its ledger data and its content.
@@ -357,6 +358,9 @@ export const eventTypes = {
       estimated: z.boolean(),
       agent_id: z.string().max(128).nullable(),
       duration_ms: Count,
+      // Of the organisation's own upstreams the one that answered, and those that were asked before it.
+      upstream: UpstreamName.optional(),
+      attempts: z.array(FailedUpstream).max(upstreamsMax).optional(),
     }),
   },
   // `input_fields` is compared with the one of `tool.requested`: the gate must have judged what the model asked for.

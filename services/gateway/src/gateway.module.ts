@@ -22,6 +22,7 @@ import { SessionsController } from './adapters/sessions.controller';
 import { postgresTokenStore } from './adapters/token-store';
 import { ARTIFACTS, AUTHENTICATE, CONTEXT, EXPORT, HUB, READ_MODELS, REPORTS, TOKENS } from './adapters/tokens';
 import { TokensController } from './adapters/tokens.controller';
+import { UpstreamsController } from './adapters/upstreams.controller';
 import { WebhooksController } from './adapters/webhooks.controller';
 import { type Authenticate, authenticate } from './app/authenticate';
 import type { ExportPorts } from './app/export-bundle';
@@ -55,6 +56,7 @@ export function gatewayModule(context: ServiceContext, config: Config): DynamicM
       PolicyProposalsController,
       BudgetsController,
       TokensController,
+      UpstreamsController,
       WebhooksController,
       DecisionLinkController,
       KeysController,

@@ -23,6 +23,10 @@ export const config = z
     FLUIDBOX_ANTHROPIC_KEY_FILE: keyFile,
     FLUIDBOX_OPENAI_URL: url.default('https://api.openai.com'),
     FLUIDBOX_OPENAI_KEY_FILE: keyFile,
+    FLUIDBOX_KEK_FILE: z.string({
+      error: 'must name the key-encryption key, which seals the keys of upstreams (`fluidbox up` writes one)',
+    }),
+    FLUIDBOX_UPSTREAM_PRIVATE_HOSTS: z.string().default(''),
   })
   .transform((environment) => {
     const providers: Readonly<Record<DialectId, ProviderSettings>> = {
@@ -34,6 +38,10 @@ export const config = z
       address: environment.FLUIDBOX_BIND_ADDRESS,
       tokenPublicKeysFile: environment.FLUIDBOX_TOKEN_PUBLIC_KEYS_FILE,
       providers,
+      kekFile: environment.FLUIDBOX_KEK_FILE,
+      upstreamPrivateHosts: environment.FLUIDBOX_UPSTREAM_PRIVATE_HOSTS.split(',')
+        .map((host) => host.trim().toLowerCase())
+        .filter(Boolean),
     };
   });
 export type Config = z.output<typeof config>;

@@ -32,8 +32,11 @@ import type {
   RunSpec,
   SessionView,
   SetBudgetBody,
+  SetUpstreamBody,
   Summary,
   TokenView,
+  UpstreamDialect,
+  UpstreamView,
   WebhookView,
   WebhookWithSecret,
 } from '@fluidbox/contracts';
@@ -227,6 +230,16 @@ export class ApiClient {
   }
   setBudget(scope: string, body: SetBudgetBody): Promise<BudgetView> {
     return this.json('PUT', `/v1/budgets/${encodeURIComponent(scope)}`, body);
+  }
+
+  upstreams(dialect: UpstreamDialect): Promise<{ data: UpstreamView[] }> {
+    return this.json('GET', `/v1/upstreams/${dialect}`);
+  }
+  setUpstream(dialect: UpstreamDialect, name: string, body: SetUpstreamBody): Promise<{ data: UpstreamView[] }> {
+    return this.json('PUT', `/v1/upstreams/${dialect}/${encodeURIComponent(name)}`, body);
+  }
+  async removeUpstream(dialect: UpstreamDialect, name: string): Promise<void> {
+    await this.request('DELETE', `/v1/upstreams/${dialect}/${encodeURIComponent(name)}`);
   }
 
   createWebhook(body: CreateWebhookBody): Promise<WebhookWithSecret> {

@@ -5,6 +5,7 @@ import { registerDoctor } from './doctor';
 import { registerMigrate } from './migrate';
 import { registerRecord } from './record';
 import { registerUp } from './up';
+import { registerUpstreams } from './upstream-commands';
 import { registerWebhooks } from './webhook-commands';
 
 /** Adds one command to the program. */
@@ -15,6 +16,7 @@ export const registrations: readonly Register[] = [
   registerUp,
   registerDemo,
   registerApiCommands,
+  registerUpstreams,
   registerWebhooks,
   registerRecord,
   registerDoctor,

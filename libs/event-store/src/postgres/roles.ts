@@ -48,6 +48,8 @@ export const serviceGrants: Readonly<Record<ServiceName, Grants>> = {
     'ledger.budget_accounts': 'select, insert, update',
     'ledger.budget_limits': 'select, insert',
     'ledger.budget_corrections': 'select, insert',
+    'ledger.upstreams': everything,
+    'ledger.upstream_changes': 'select, insert',
   },
   scheduler: { ...appends, ...follows, 'ledger.run_keys': 'insert', 'ledger.artifacts': 'select, insert', 'scheduler.*': everything },
   delivery: { ...appends, ...follows, 'ledger.run_keys': 'insert', 'delivery.*': everything },

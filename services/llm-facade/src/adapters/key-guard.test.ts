@@ -1,7 +1,7 @@
 import { type ByteFilter, keyGuard } from './key-guard';
 
 const key = 'sk-provider-0123456789';
-const guard = keyGuard(key);
+const guard = keyGuard([key]);
 /** What a reader sees of a text in pieces of this size. */
 const read = (filter: ByteFilter, text: string, size: number): { text: string; error: unknown } => {
   const bytes = Buffer.from(text);
@@ -40,6 +40,6 @@ describe('the key of the provider', () => {
 
   it('is replaced in a text, unless it is too short to be one', () => {
     expect(guard.clean(`x${key}`)).toBe('x[provider key]');
-    expect(keyGuard('key').clean('a key')).toBe('a key');
+    expect(keyGuard(['key']).clean('a key')).toBe('a key');
   });
 });

@@ -20,22 +20,29 @@ export interface KeyGuard {
   watching(): ByteFilter;
 }
 
-export function keyGuard(key: string): KeyGuard {
-  if (key.length < keyBytesMin) return { clean: (text) => text, cleaning: () => open, watching: () => open };
-  const needle = Buffer.from(key, 'latin1');
-  return { clean: (text) => text.replaceAll(key, mark), cleaning: () => replaceIn(needle), watching: () => endAt(needle) };
+/** Of one deployment or organisation there are a few; each is kept out. */
+export function keyGuard(given: readonly string[]): KeyGuard {
+  // The longest first: one that begins like another must not leave its rest behind.
+  const keys = [...new Set(given)].filter((key) => key.length >= keyBytesMin).sort((a, b) => b.length - a.length);
+  if (keys.length === 0) return { clean: (text) => text, cleaning: () => open, watching: () => open };
+  const needles = keys.map((key) => Buffer.from(key, 'latin1'));
+  const clean = (text: string): string => keys.reduce((rest, key) => rest.replaceAll(key, mark), text);
+  return { clean, cleaning: () => replaceIn(needles, clean), watching: () => endAt(needles) };
 }
 
 const open: ByteFilter = { pass: (bytes) => bytes, rest: () => none };
+/** What of a key may stand before the seam of two pieces. */
+const tailBytesOf = (needles: readonly Buffer[]): number => Math.max(...needles.map(({ length }) => length)) - 1;
 
-function replaceIn(needle: Buffer): ByteFilter {
+function replaceIn(needles: readonly Buffer[], clean: (text: string) => string): ByteFilter {
+  const tailBytes = tailBytesOf(needles);
   let held: Buffer = none;
   return {
     pass(chunk) {
       let bytes = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
-      if (bytes.includes(needle)) bytes = Buffer.from(bytes.toString('latin1').replaceAll(needle.toString('latin1'), mark), 'latin1');
+      if (needles.some((needle) => bytes.includes(needle))) bytes = Buffer.from(clean(bytes.toString('latin1')), 'latin1');
       // The key may be cut in two by the pieces.
-      const passed = Math.max(0, bytes.length - needle.length + 1);
+      const passed = Math.max(0, bytes.length - tailBytes);
       held = bytes.subarray(passed);
       return bytes.subarray(0, passed);
     },
@@ -47,14 +54,14 @@ function replaceIn(needle: Buffer): ByteFilter {
   };
 }
 
-function endAt(needle: Buffer): ByteFilter {
-  const tailBytes = needle.length - 1;
+function endAt(needles: readonly Buffer[]): ByteFilter {
+  const tailBytes = tailBytesOf(needles);
   let tail: Buffer = none;
   return {
     pass(chunk) {
       const seam = Buffer.concat([tail, chunk.subarray(0, tailBytes)]);
-      if (seam.includes(needle) || chunk.includes(needle))
-        throw new Error('the model provider echoed the key of this deployment in a stream');
+      for (const needle of needles)
+        if (seam.includes(needle) || chunk.includes(needle)) throw new Error('the model provider echoed its key in a stream');
       tail = chunk.length >= tailBytes ? chunk.subarray(chunk.length - tailBytes) : seam.subarray(Math.max(0, seam.length - tailBytes));
       return chunk;
     },

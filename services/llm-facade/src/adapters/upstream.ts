@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import { type Dispatcher, Pool } from 'undici';
 import { type Upstream, type UpstreamAnswer, UpstreamFailed, type UpstreamRequest } from '../app/ports';
 import type { Provider } from '../domain/dialect';
@@ -7,8 +8,12 @@ import { type KeyGuard, keyGuard } from './key-guard';
 export interface UpstreamOptions {
   readonly baseUrl: string;
   readonly provider: Provider;
-  /** Of this deployment. A runner never sees it. */
+  /** Of this deployment or of an organisation. A runner never sees it. */
   readonly key: string;
+  /** Other keys that must not come back from here either. */
+  readonly hiddenKeys?: readonly string[];
+  /** Instead of the system's: where a name may lead. */
+  readonly lookup?: LookupFunction;
   readonly connectMs?: number;
   /** A model may think for minutes before its first byte. */
   readonly firstByteMs?: number;
@@ -24,16 +29,17 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const base = new URL(options.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, '');
   const { connectMs = 10_000, firstByteMs = 900_000, idleMs = 300_000 } = options;
-  const guard = keyGuard(options.key);
+  const guard = keyGuard([options.key, ...(options.hiddenKeys ?? [])]);
   const pool = new Pool(base.origin, {
     connections: 512,
     headersTimeout: 0,
     bodyTimeout: 0,
     pipelining: 1,
-    connect: { timeout: connectMs },
+    connect: { timeout: connectMs, ...(options.lookup === undefined ? {} : { lookup: options.lookup }) },
   });
   return {
     send: (request) => send(pool, prefix, options, guard, { firstByteMs, idleMs }, request),
+    retire: () => void pool.close().catch(() => undefined),
     close: () => pool.destroy(),
   };
 }
@@ -56,9 +62,10 @@ function send(
     let connection: Dispatcher.DispatchController | undefined;
     let bytes: AnswerBytes | undefined;
     let isOver = false;
-    let givenUp: { readonly reason: Error } | undefined;
-    const watch = watchSilence(request.givenUp, timeouts, (reason) => {
-      givenUp = { reason };
+    let givenUp: { readonly reason: Error; readonly timedOut: boolean } | undefined;
+    const { firstByteMs = timeouts.firstByteMs } = request;
+    const watch = watchSilence(request.givenUp, { ...timeouts, firstByteMs }, (reason, timedOut) => {
+      givenUp = { reason, timedOut };
       connection?.abort(reason);
     });
     const over = (): void => {
@@ -105,21 +112,30 @@ function send(
         over();
         if (bytes !== undefined) bytes.end({ error });
         // A request that never got a connection never left, and nothing can have been charged. Any other one may have reached the provider.
-        else reject(new UpstreamFailed(connection !== undefined, guard.clean(messageOf(error)), { cause: error }));
+        else {
+          const timedOut = givenUp?.timedOut === true;
+          reject(new UpstreamFailed(connection !== undefined, guard.clean(messageOf(error)), { cause: error, timedOut }));
+        }
       },
     };
-    pool.dispatch(
-      {
-        method: 'POST',
-        path: `${prefix}/${request.path}`,
-        // Compressed bytes could not be metered as they pass.
-        headers: { ...request.headers, 'accept-encoding': 'identity', 'user-agent': 'fluidbox', ...provider.credentialHeaders(key) },
-        body: request.body,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      },
-      handler,
-    );
+    try {
+      pool.dispatch(
+        {
+          method: 'POST',
+          path: `${prefix}/${request.path}`,
+          // Compressed bytes could not be metered as they pass.
+          headers: { ...request.headers, 'accept-encoding': 'identity', 'user-agent': 'fluidbox', ...provider.credentialHeaders(key) },
+          body: request.body,
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        },
+        handler,
+      );
+    } catch (error) {
+      // Retired between the look at the list and here.
+      over();
+      reject(new UpstreamFailed(false, 'it takes no more requests', { cause: error }));
+    }
   });
 }
 
@@ -139,10 +155,15 @@ interface Watch {
 }
 
 /** Ends the request when somebody gives it up, and when the provider is silent for too long. */
-function watchSilence(givenUp: readonly AbortSignal[], { firstByteMs, idleMs }: Timeouts, end: (reason: Error) => void): Watch {
-  const follow = (event: Event): void => end((event.target as AbortSignal).reason);
+function watchSilence(
+  givenUp: readonly AbortSignal[],
+  { firstByteMs, idleMs }: Timeouts,
+  end: (reason: Error, timedOut: boolean) => void,
+): Watch {
+  const follow = (event: Event): void => end((event.target as AbortSignal).reason, false);
   for (const signal of givenUp) signal.addEventListener('abort', follow, { once: true });
-  const endIn = (ms: number): NodeJS.Timeout => setTimeout(() => end(new Error(`the model provider sent nothing for ${ms / 1_000} s`)), ms);
+  const endIn = (ms: number): NodeJS.Timeout =>
+    setTimeout(() => end(new Error(`the model provider sent nothing for ${ms / 1_000} s`), true), ms);
   let timer = endIn(firstByteMs);
   let answering = false;
   let isOver = false;

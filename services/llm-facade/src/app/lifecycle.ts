@@ -24,7 +24,7 @@ export function lifecycle(ports: Ports, requests: RequestsInFlight): { start(): 
       clearInterval(timer);
       await sweeping;
       await requests.drain(stopGraceMs);
-      await Promise.all([...ports.upstreams.values()].map((upstream) => upstream.close()));
+      await ports.upstreams.close();
     },
   };
 }

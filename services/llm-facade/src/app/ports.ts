@@ -4,6 +4,7 @@ import type { RunTokenVerifier } from '@fluidbox/seal';
 import type { Clock, Ids } from '@fluidbox/service-kit';
 import type { Account, LimitedAccount } from '../domain/accounts';
 import type { DialectId } from '../domain/dialect';
+import type { FailoverTimes } from '../domain/failover';
 import type { RecentLimits } from './recent-limits';
 import type { ReservationQueue } from './reservation-queue';
 
@@ -13,8 +14,9 @@ export interface Ports {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly specOf: (digest: string) => Promise<RunSpec>;
-  /** By dialect: the providers of which this deployment has a key. */
-  readonly upstreams: ReadonlyMap<DialectId, Upstream>;
+  readonly upstreams: Upstreams;
+  /** What admins set of them. */
+  readonly organisations: Organisations;
   readonly queue: ReservationQueue;
   /** Streams of runs that may still have open reservations. */
   readonly openRuns: () => Promise<readonly StreamRef[]>;
@@ -56,6 +58,8 @@ export interface Settings {
   readonly bodyBytesMax: number;
   /** How long a request that cannot be booked is held while the ledger is away. */
   readonly bookingPatienceMs: number;
+  /** Default `failoverTimes`. */
+  readonly failover?: FailoverTimes;
 }
 
 export interface FacadeLog {
@@ -63,9 +67,58 @@ export interface FacadeLog {
   error(fields: Record<string, unknown>, message: string): void;
 }
 
+/** Whom a run's requests go to. */
+export interface Upstreams {
+  /**
+   * In the order in which they are asked: those of the organisation, or the deployment's own, which has no name; empty when there is neither. A promise only
+   * where it has to be read again.
+   */
+  of(org: string, dialect: DialectId): readonly NamedUpstream[] | Promise<readonly NamedUpstream[]>;
+  /** Counts an attempt that was given to the next upstream; answers how many there were since this process began. */
+  countFailure(): number;
+  close(): Promise<void>;
+}
+export interface NamedUpstream {
+  readonly name: string | null;
+  readonly upstream: Upstream;
+}
+
+/** What the key of an upstream is bound to. */
+export interface UpstreamPlace {
+  readonly org: string;
+  readonly dialect: DialectId;
+  readonly name: string;
+  readonly baseUrl: string;
+}
+export interface StoredUpstream extends UpstreamPlace {
+  /** From 1 on, without gaps. */
+  readonly position: number;
+  readonly sealedKey: Buffer;
+  readonly by: string;
+  readonly at: Date;
+}
+export interface UpstreamTable {
+  list(org: string, dialect: DialectId): Promise<readonly StoredUpstream[]>;
+  /** Adds or replaces it. Answers the new list; null when it is full. */
+  set(upstream: Omit<StoredUpstream, 'position'>, position: number | undefined): Promise<readonly StoredUpstream[] | null>;
+  /** False when there is none. */
+  remove(upstream: Pick<StoredUpstream, 'org' | 'dialect' | 'name' | 'by' | 'at'>): Promise<boolean>;
+}
+export interface UpstreamKeys {
+  seal(place: UpstreamPlace, key: string): Buffer;
+  open(place: UpstreamPlace, sealed: Buffer): string;
+}
+export interface Organisations {
+  readonly table: UpstreamTable;
+  readonly keys: UpstreamKeys;
+  readonly privateHosts: readonly string[];
+}
+
 /** The model provider. */
 export interface Upstream {
   send(request: UpstreamRequest): Promise<UpstreamAnswer>;
+  /** Takes no new request; those that run come to their end. */
+  retire(): void;
   close(): Promise<void>;
 }
 export interface UpstreamRequest {
@@ -75,6 +128,8 @@ export interface UpstreamRequest {
   readonly body: Buffer;
   /** Any of them ends the request, also in the middle of its answer. */
   readonly givenUp: readonly AbortSignal[];
+  /** Less patience than the upstream's own. */
+  readonly firstByteMs?: number | undefined;
 }
 export interface UpstreamAnswer {
   readonly status: number;
@@ -89,15 +144,17 @@ export interface UpstreamAnswer {
   /** Ends the request; instead of reading, or in the middle. */
   discard(): void;
 }
-/** Why there is no answer. `sent`: the provider may have begun to work, and to charge. */
+/** Why there is no answer. `sent`: the provider may have begun to work, and to charge. `timedOut`: it was silent for too long. */
 export class UpstreamFailed extends Error {
+  readonly timedOut: boolean;
   constructor(
     readonly sent: boolean,
     message: string,
-    options: { cause: unknown },
+    { cause, timedOut = false }: { cause: unknown; timedOut?: boolean },
   ) {
-    super(message, options);
+    super(message, { cause });
     this.name = 'UpstreamFailed';
+    this.timedOut = timedOut;
   }
 }
 

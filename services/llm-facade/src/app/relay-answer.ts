@@ -6,6 +6,7 @@ import { isDeep } from '../domain/json';
 import { ModelRequestRefused, refusals } from '../domain/refusal';
 import { settle, settlePessimistically } from '../domain/settlement';
 import { costMicroUsd, noUsage } from '../domain/usage';
+import type { Served } from './ask-upstreams';
 import type { Caller } from './authorize';
 import { book, bookSpend, emittedCalls, ledgerCallId, ledgerTool } from './book';
 import type { Exchange, Ports, UpstreamAnswer } from './ports';
@@ -19,6 +20,7 @@ export interface Relay {
   readonly estimate: Estimate;
   readonly startedAt: number;
   readonly answer: UpstreamAnswer;
+  readonly served: Served;
   readonly exchange: Exchange;
 }
 
@@ -150,10 +152,15 @@ async function relayJson(ports: Ports, relay: Relay): Promise<void> {
 }
 
 /** The runner hung up before the provider answered: the provider has read the request and will charge that. */
-export const bookGivenUp = (ports: Ports, relay: Omit<Relay, 'answer'>): Promise<void> =>
+export const bookGivenUp = (ports: Ports, relay: Omit<Relay, 'answer' | 'served'>): Promise<void> =>
   bookAnswer(ports, relay, clientClosedRequest, { usage: noUsage, stopReason: null, calls: [], breach: null, final: false });
 
-async function bookAnswer(ports: Ports, relay: Omit<Relay, 'answer'>, status: number, answer: Answer & { final: boolean }): Promise<void> {
+async function bookAnswer(
+  ports: Ports,
+  relay: Omit<Relay, 'answer' | 'served'> & { readonly served?: Served },
+  status: number,
+  answer: Answer & { final: boolean },
+): Promise<void> {
   const { caller, reservation } = relay;
   const gaps = answer.breach === null ? [] : [gapOf(caller, answer.breach)];
   // The call of a breach counts as emitted too, though its arguments were never read.
@@ -181,6 +188,7 @@ async function bookAnswer(ports: Ports, relay: Omit<Relay, 'answer'>, status: nu
       accounts,
       agentId: relay.route.dialect.agentIdOf(relay.exchange.headers),
       durationMs: Math.max(0, now - relay.startedAt),
+      ...relay.served,
     }),
   );
 }

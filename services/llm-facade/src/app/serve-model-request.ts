@@ -4,6 +4,7 @@ import { estimateOf, outputWithin } from '../domain/estimate';
 import { isDeep } from '../domain/json';
 import { ModelRequestRefused, type Refusal, refusals } from '../domain/refusal';
 import { release, settlePessimistically } from '../domain/settlement';
+import { askUpstreams, type Served } from './ask-upstreams';
 import type { Caller } from './authorize';
 import { book, bookSpend } from './book';
 import { checkCoverage } from './check-coverage';
@@ -24,41 +25,67 @@ export async function serveModelRequest(
   const { dialect, kind } = route;
   if (caller.spec.harness.dialect !== dialect.id) throw new ModelRequestRefused(refusals.noSuchPath(route.path));
   const request = screenBody(caller, route, await readBody(ports, exchange));
-  const upstream = ports.upstreams.get(dialect.id);
-  if (upstream === undefined) throw new ModelRequestRefused(refusals.noProviderKey(dialect.provider.keyVariable));
-  const send = (body: Buffer): Promise<UpstreamAnswer> =>
-    upstream.send({
-      path: route.path,
-      headers: {
-        ...dialect.forwardedHeaders(exchange.headers),
-        'content-type': 'application/json',
-        accept: request.stream ? 'text/event-stream' : 'application/json',
-      },
-      body,
-      givenUp: [exchange.hungUp, stopping],
+  const org = caller.stream.org;
+  if ((await ports.upstreams.of(org, dialect.id)).length === 0)
+    throw new ModelRequestRefused(refusals.noProviderKey(dialect.provider.keyVariable));
+  const givenUp = [exchange.hungUp, stopping];
+  const headers = {
+    ...dialect.forwardedHeaders(exchange.headers),
+    'content-type': 'application/json',
+    accept: request.stream ? 'text/event-stream' : 'application/json',
+  };
+  /** Looked up anew, because a request may have waited for its budget: a key that was removed meanwhile is not used. */
+  const ask = async (bodyOf: () => Buffer, bookLost: () => Promise<string | null>) =>
+    askUpstreams(ports, await ports.upstreams.of(org, dialect.id), {
+      caller,
+      streamed: request.stream,
+      givenUp,
+      send: (upstream, firstByteMs) => upstream.send({ path: route.path, headers, body: bodyOf(), givenUp, firstByteMs }),
+      bookLost,
     });
-  if (kind === 'count_tokens') return relayUnmetered(await send(request.body).catch(refuseFailure), route, exchange);
+  if (kind === 'count_tokens') {
+    const { answer, served } = await ask(
+      () => request.body,
+      async () => null,
+    ).catch(refuseFailure);
+    return relayUnmetered(answer, route, exchange, served);
+  }
 
   await checkCoverage(ports, caller, request.toolResults);
   const { price } = caller.spec.price_table;
   if (price === null && (await isCostLimited(ports, caller))) throw new ModelRequestRefused(refusals.unknownPrice(caller.spec.model));
   const estimate = estimateOf(request.body.length, request.outputTokensMax, price, request.cachesForAnHour);
-  const reservation = await reserve(ports, caller, estimate, exchange.hungUp);
-  const within = outputWithin({ outputTokens: request.outputTokensMax, estimate, price }, reservation);
   const startedAt = ports.clock.now().getTime();
+  const held = { reservation: await reserve(ports, caller, estimate, exchange.hungUp), isOpen: true };
+  const body = (): Buffer => {
+    const within = outputWithin({ outputTokens: request.outputTokensMax, estimate, price }, held.reservation);
+    return within === request.outputTokensMax ? request.body : dialect.withOutputMax(request.body, within);
+  };
+  /** What an upstream may have charged is closed in full; the next one is asked within what the budgets then still admit. */
+  const bookLost = async (): Promise<string> => {
+    const { reservationId } = held.reservation;
+    held.isOpen = false;
+    await book(ports, caller.stream, (run) => settlePessimistically(run, reservationId));
+    held.reservation = await reserve(ports, caller, estimate, exchange.hungUp);
+    held.isOpen = true;
+    return reservationId;
+  };
 
-  let answer: UpstreamAnswer;
+  let asked: { readonly answer: UpstreamAnswer; readonly served: Served };
   try {
-    answer = await send(within === request.outputTokensMax ? request.body : dialect.withOutputMax(request.body, within));
+    asked = await ask(body, bookLost);
   } catch (error) {
-    await bookFailure(ports, { caller, route, request, reservation, estimate, startedAt, exchange }, error);
+    if (held.isOpen)
+      await bookFailure(ports, { caller, route, request, reservation: held.reservation, estimate, startedAt, exchange }, error);
     return refuseFailure(error);
   }
+  const { answer, served } = asked;
+  const { reservation } = held;
   if (answer.status >= 400) {
     await bookSpend(ports, caller, reservation, 0, (run) => release(run, reservation.reservationId, 'refused_upstream'));
-    return relayUnmetered(answer, route, exchange);
+    return relayUnmetered(answer, route, exchange, served);
   }
-  await relayAnswer(ports, { caller, route, request, reservation, estimate, startedAt, answer, exchange });
+  await relayAnswer(ports, { caller, route, request, reservation, estimate, startedAt, answer, served, exchange });
 }
 
 /** What has no price cannot be held to a limit of money, of the run or of an account that it spends from. */
@@ -71,9 +98,10 @@ async function isCostLimited({ accounts, clock }: Ports, { spec, stream }: Calle
  * Nothing sent: nothing spent. Given up by the runner before a streamed answer began: what was sent is charged. Anything else may have been
  * charged in full: of an answer in one piece nobody knows how much was written when the runner hung up.
  */
-async function bookFailure(ports: Ports, relay: Omit<Relay, 'answer'>, error: unknown): Promise<void> {
+async function bookFailure(ports: Ports, relay: Omit<Relay, 'answer' | 'served'>, error: unknown): Promise<void> {
   const { reservationId } = relay.reservation;
-  if (error instanceof UpstreamFailed && !error.sent)
+  // Refused by us: the list of upstreams could not be read.
+  if (error instanceof ModelRequestRefused || (error instanceof UpstreamFailed && !error.sent))
     await bookSpend(ports, relay.caller, relay.reservation, 0, (run) => release(run, reservationId, 'not_sent'));
   else if (relay.request.stream && relay.exchange.hungUp.aborted) await bookGivenUp(ports, relay);
   else await book(ports, relay.caller.stream, (run) => settlePessimistically(run, reservationId));

@@ -55,6 +55,8 @@ export const refusals = {
   upstreamUnavailable: (message: string): Refusal => ({ status: 502, code: 'unavailable', message, retry: { afterSecs: 2 } }),
   upstreamUnusable: (message: string) => never(502, 'unavailable', message),
   noProviderKey: (variable: string) => never(503, 'unavailable', `this deployment has no key of the model provider: set ${variable}`),
+  sealedKey: (name: string) =>
+    never(503, 'unavailable', `the key of the upstream ${name} cannot be opened by this deployment; an admin must set it again`),
   unavailable: (message: string): Refusal => ({ status: 503, code: 'unavailable', message, retry: { afterSecs: 2 } }),
 } as const;
 

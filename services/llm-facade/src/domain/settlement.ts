@@ -1,4 +1,4 @@
-import { budgetWarnAt, type EventDraft, type ModelPrice } from '@fluidbox/contracts';
+import { budgetWarnAt, type EventDraft, type FailedUpstream, type ModelPrice } from '@fluidbox/contracts';
 import { callKey, type FieldDigests, type RunState } from '@fluidbox/run-stream';
 import { accountWarnings, type LimitedAccount } from './accounts';
 import { actor } from './actor';
@@ -36,6 +36,9 @@ export interface Outcome {
   readonly accounts?: readonly LimitedAccount[];
   readonly agentId: string | null;
   readonly durationMs: number;
+  /** Of the organisation's own upstreams the one that answered, and those asked in vain before. */
+  readonly upstream?: string | null | undefined;
+  readonly attempts?: readonly FailedUpstream[] | undefined;
 }
 
 /**
@@ -77,6 +80,8 @@ export function settle(run: RunState, outcome: Outcome): readonly EventDraft[] {
         estimated: outcome.basis === 'estimated',
         agent_id: outcome.agentId,
         duration_ms: outcome.durationMs,
+        ...(typeof outcome.upstream === 'string' ? { upstream: outcome.upstream } : {}),
+        ...(outcome.attempts === undefined || outcome.attempts.length === 0 ? {} : { attempts: [...outcome.attempts] }),
       },
     },
     ...fresh.map(

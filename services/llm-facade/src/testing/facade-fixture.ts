@@ -10,16 +10,19 @@ import { createRunTokenVerifier, fieldDigests, generateSigningKey, kekFromBytes,
 import { createdRun, fakeClock, sequentialIds } from '@fluidbox/testing';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { orgUpstreams } from '../adapters/org-upstreams';
 import { specReader } from '../adapters/run-specs';
 import { REQUESTS } from '../adapters/tokens';
 import { createUpstream, type UpstreamOptions } from '../adapters/upstream';
-import type { Ports, Settings } from '../app/ports';
+import { upstreamKeys } from '../adapters/upstream-keys';
+import type { Organisations, Ports, Settings } from '../app/ports';
 import { RecentLimits } from '../app/recent-limits';
 import type { RequestsInFlight } from '../app/requests-in-flight';
 import { ReservationQueue } from '../app/reservation-queue';
 import { dialects } from '../domain/dialects';
 import { facadeOn } from '../llm-facade.module';
 import { memoryAccounts } from './memory-accounts';
+import { memoryUpstreams } from './memory-upstreams';
 
 const runId = '0198c0de-0000-7000-8000-000000000001';
 const stream = runStream(runId, 'default');
@@ -136,6 +139,7 @@ export async function startFacade(
     settings?: Partial<Settings>;
     timeouts?: Pick<UpstreamOptions, 'firstByteMs' | 'idleMs'>;
     ledger?: (ledger: Ledger) => Ledger;
+    organisations?: Partial<Organisations>;
   } = {},
 ) {
   const spec = options.spec ?? specOf();
@@ -189,20 +193,28 @@ export async function startFacade(
   };
   const log = { warn: note, error: note };
   const accounts = memoryAccounts(store);
+  const deployed = new Map(
+    upstreamUrl === null
+      ? []
+      : dialects.map(({ id, provider }) => [
+          id,
+          { upstream: createUpstream({ baseUrl: upstreamUrl, provider, key: providerKey, ...options.timeouts }), key: providerKey },
+        ]),
+  );
+  const organisations: Organisations = {
+    table: memoryUpstreams(),
+    keys: upstreamKeys(kekFromBytes(randomBytes(32))),
+    privateHosts: ['127.0.0.1'],
+    ...options.organisations,
+  };
   const ports: Ports = {
     ledger: options.ledger?.(own) ?? own,
     tokens: createRunTokenVerifier(key.publicKeys),
     clock,
     ids,
     specOf: specReader(store),
-    upstreams: new Map(
-      upstreamUrl === null
-        ? []
-        : dialects.map(({ id, provider }) => [
-            id,
-            createUpstream({ baseUrl: upstreamUrl, provider, key: providerKey, ...options.timeouts }),
-          ]),
-    ),
+    upstreams: orgUpstreams({ own: deployed, organisations, clock, log, timeouts: options.timeouts }),
+    organisations,
     queue: new ReservationQueue(),
     openRuns: async () => [stream],
     accounts,
@@ -303,7 +315,7 @@ export async function startFacade(
       await app.get<RequestsInFlight>(REQUESTS).drain(0);
       app.getHttpServer().closeAllConnections();
       await app.close();
-      await Promise.all([...ports.upstreams.values()].map((upstream) => upstream.close()));
+      await ports.upstreams.close();
     },
   };
 }
