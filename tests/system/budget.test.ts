@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type SystemStack, startSystemStack } from './support/stack';
 import { typesOf } from './support/wire-run';
 
@@ -10,7 +11,7 @@ describe('budgets with the real Claude Agent SDK', () => {
       tools: [{ name: 'Bash', input: { command: 'ls', description: 'x' } }],
       usage: { input_tokens: 20_000, output_tokens: 2_000 },
     };
-    stack = await startSystemStack({ script: () => turn });
+    stack = await startSystemStack({ script: () => turn, environment: { FLUIDBOX_UPSTREAM_PRIVATE_HOSTS: '127.0.0.1' } });
     await stack.admin.createAgent({ name: 'spender', policy: 'default' });
   });
   afterAll(() => stack.stop());
@@ -61,6 +62,42 @@ describe('budgets with the real Claude Agent SDK', () => {
     expect(typesOf(other.events, 'budget.exceeded').map((event) => event.data.budget)).toEqual(['tool_calls']);
     await expect(stack.admin.setBudget('agent:nobody', { period: 'total', max_cost_usd: 1 })).rejects.toMatchObject({ status: 404 });
     await expect(stack.admin.setBudget('team', { period: 'total', max_cost_usd: 1 })).rejects.toMatchObject({ status: 422 });
+  });
+
+  it('[MODEL-5] [API-4] a run asks the upstreams of its organisation, the next where one is dead; only an admin sets them', async () => {
+    const dialect = 'anthropic_messages';
+    const body = { base_url: stack.model.url, key: 'sk-key-of-the-organisation' };
+    for (const role of ['member', 'approver'] as const) {
+      const other = stack.client((await stack.admin.createToken({ name: role, role })).token);
+      await expect(other.upstreams(dialect)).rejects.toMatchObject({ status: 403 });
+      await expect(other.setUpstream(dialect, 'main', body)).rejects.toMatchObject({ status: 403 });
+      await expect(other.removeUpstream(dialect, 'main')).rejects.toMatchObject({ status: 403 });
+    }
+    await expect(stack.admin.setUpstream(dialect, 'main', { ...body, base_url: 'https://10.0.0.1' })).rejects.toMatchObject({
+      status: 422,
+    });
+    await expect(stack.admin.setUpstream(dialect, 'main', { ...body, key: 'short' })).rejects.toMatchObject({ status: 422 });
+    // Nothing listens on port 1.
+    await stack.admin.setUpstream(dialect, 'dead', { ...body, base_url: 'http://127.0.0.1:1' });
+    const { data } = await stack.admin.setUpstream(dialect, 'main', body);
+    expect(data.map(({ position, name }) => [position, name])).toEqual([
+      [1, 'dead'],
+      [2, 'main'],
+    ]);
+    expect(JSON.stringify(await stack.admin.upstreams(dialect))).not.toContain(body.key);
+    // Until then the facade may believe that there are none.
+    await delay(4_000);
+    const { session } = await stack.admin.createSession({ agent: 'spender', task: 'go', budgets: { max_tool_calls: 1 } });
+    for await (const event of stack.admin.watch(session.id)) if (event.type === 'run.result') break;
+    const responses = typesOf(await stack.admin.allEvents(session.id), 'model.response').map((event) => event.data);
+    expect(responses.length).toBeGreaterThan(0);
+    for (const response of responses)
+      expect(response).toMatchObject({ upstream: 'main', attempts: [{ upstream: 'dead', outcome: 'unreachable' }] });
+    for (const name of ['dead', 'main']) await stack.admin.removeUpstream(dialect, name);
+    await expect(stack.admin.removeUpstream(dialect, 'main')).rejects.toMatchObject({ status: 404 });
+    expect((await stack.admin.upstreams(dialect)).data).toEqual([]);
+    await delay(4_000);
+    expect(stack.output()).not.toContain(body.key);
   });
 
   it('[BUDGET-1] leaves a run within its budget alone', async () => {
