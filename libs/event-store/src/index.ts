@@ -1,5 +1,6 @@
 export type * from './api';
 export { FolderBlobStore } from './blobs/folder-blob-store';
+export { cachedByDigest } from './cached-by-digest';
 export { type ChainedEvent, chainHash, genesisHash, verifyChain } from './domain/chain';
 export { logMessageOf } from './domain/recorded';
 export { type RunningFollower, startFollower } from './follower';

@@ -1,23 +1,11 @@
 import { PolicyDocument, Problem, RunSpec } from '@fluidbox/contracts';
-import type { EventStore } from '@fluidbox/event-store';
+import { cachedByDigest, type EventStore } from '@fluidbox/event-store';
 import { type ArgumentSchema, compileArgumentSchema, compilePolicy, parsePolicy } from '@fluidbox/policy';
 import type { ArgumentCheck, FrozenRules } from '../domain/rules';
 
-/** Compiled rules by spec digest, least recently used out first. A digest never changes its meaning, so nothing here goes stale. */
-export function frozenRules(store: Pick<EventStore, 'document'>, rulesMax = 512): (specDigest: string) => Promise<FrozenRules> {
-  const cache = new Map<string, Promise<FrozenRules>>();
-  return (digest) => {
-    const known = cache.get(digest);
-    const rules = known ?? load(store, digest);
-    cache.delete(digest);
-    cache.set(digest, rules);
-    // What could not be loaded now may be there the next time.
-    if (known === undefined) rules.catch(() => cache.delete(digest));
-    const [oldest] = cache.keys();
-    if (cache.size > rulesMax && oldest !== undefined) cache.delete(oldest);
-    return rules;
-  };
-}
+/** Compiled rules by spec digest. */
+export const frozenRules = (store: Pick<EventStore, 'document'>, rulesMax = 512): ((specDigest: string) => Promise<FrozenRules>) =>
+  cachedByDigest((digest) => load(store, digest), rulesMax);
 
 async function load(store: Pick<EventStore, 'document'>, digest: string): Promise<FrozenRules> {
   const bytes = await store.document(digest);
