@@ -2,62 +2,24 @@ import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import {
-  type ControlPlane,
-  type ControlPlaneOptions,
-  type LaunchedRun,
-  type LaunchOptions,
-  launchInSandbox,
-  newRunFolder,
-  type RunFolder,
-  readRunnerImage,
-  startControlPlane,
-} from '@fluidbox/runner-lib/testing';
+import { type LaunchedRun, type SceneOptions, sandboxScene } from '@fluidbox/runner-lib/testing';
 import { type MessagesRequest, type ScriptedModel, type ScriptedModelOptions, startScriptedModel } from '@fluidbox/testing';
 
 jest.setTimeout(120_000);
 
 const packageDir = path.resolve(__dirname, '..');
-const runnerImage = () => readRunnerImage(path.join(packageDir, 'dist'));
-
-let folder: RunFolder;
-let control: ControlPlane;
+const scene = sandboxScene(packageDir);
+const { give } = scene;
 let model: ScriptedModel;
+afterEach(() => model.close());
 
-beforeAll(() => {
-  execFileSync(process.execPath, [path.join(packageDir, 'bundle.mjs')]);
-});
-beforeEach(() => {
-  folder = newRunFolder();
-});
-afterEach(async () => {
-  await Promise.all([control.close(), model.close()]);
-  folder.remove();
-});
-
-interface Scene {
+interface Scene extends SceneOptions {
   readonly script: ScriptedModelOptions['script'];
-  readonly plane?: Partial<ControlPlaneOptions>;
-  readonly launch?: Partial<LaunchOptions>;
 }
 
 async function run({ script, plane, launch }: Scene): Promise<LaunchedRun> {
   model = await startScriptedModel({ script });
-  control = await startControlPlane({
-    gatewayDir: folder.gatewayDir,
-    ownerUid: folder.uid,
-    modelUrl: model.url,
-    decide: () => ({ decision: 'allow' }),
-    ...plane,
-  });
-  return launchInSandbox({ folder, image: runnerImage(), control, task: 'Fix it, please.', ...launch });
-}
-
-function give(file: string, content: string): void {
-  const target = path.join(folder.workspace, file);
-  fs.mkdirSync(path.dirname(target), { recursive: true });
-  fs.writeFileSync(target, content);
-  execFileSync('chown', ['-R', `${folder.uid}:${folder.uid}`, folder.workspace]);
+  return scene.run('Fix it, please.', { plane: { modelUrl: model.url, ...plane }, ...(launch === undefined ? {} : { launch }) });
 }
 
 const bash = (command: string, more: object = {}) => ({ name: 'Bash', input: { command, description: 'x', ...more } });
@@ -136,7 +98,7 @@ describe('the Claude runner on the real SDK in a real sandbox', () => {
           JSON.stringify(input).includes('denied-') ? { decision: 'deny', message: 'not allowed here' } : { decision: 'allow' },
       },
     });
-    expect({ exitCode, output, results: control.results }).toEqual({
+    expect({ exitCode, output, results: scene.control.results }).toEqual({
       exitCode: 0,
       output: '',
       results: [{ outcome: 'completed', summary: 'All is done.' }],
@@ -151,23 +113,23 @@ describe('the Claude runner on the real SDK in a real sandbox', () => {
         .sort(),
     ).toEqual(['Bash', 'NoSuchTool', 'WebFetch']);
     const expected = emitted.filter(({ id }) => !refused.has(id)).map(({ id }) => id);
-    expect(control.asked.map((call) => call.tool_call_id).sort()).toEqual(expected.sort());
+    expect(scene.control.asked.map((call) => call.tool_call_id).sort()).toEqual(expected.sort());
     expect(emitted).toHaveLength(23);
 
-    const everything = fs.readdirSync(folder.workspace).filter((name) => name.includes('-'));
+    const everything = fs.readdirSync(scene.folder.workspace).filter((name) => name.includes('-'));
     expect(everything.sort()).toEqual(['allowed-back', 'allowed-front', 'allowed-main', 'allowed-nested', 'allowed-shell']);
-    for (const name of everything) expect(fs.readFileSync(path.join(folder.workspace, name), 'utf8')).toContain(hashOf(name));
-    expect(JSON.stringify(control.events)).toContain(hashOf('allowed-nested'));
+    for (const name of everything) expect(fs.readFileSync(path.join(scene.folder.workspace, name), 'utf8')).toContain(hashOf(name));
+    expect(JSON.stringify(scene.control.events)).toContain(hashOf('allowed-nested'));
     for (const name of ['main', 'front', 'nested', 'back', 'shell', 'bypass'])
-      expect(JSON.stringify([control.events, model.requests])).not.toContain(hashOf(`denied-${name}`));
+      expect(JSON.stringify([scene.control.events, model.requests])).not.toContain(hashOf(`denied-${name}`));
 
-    const read = control.asked.find((call) => call.tool === 'Read');
+    const read = scene.control.asked.find((call) => call.tool === 'Read');
     expect(read?.input.file_path).toBe('/workspace/a.txt');
-    expect(fs.readFileSync(path.join(folder.workspace, 'a.txt'), 'utf8')).toBe('BBB\n');
-    const completed = control.events.flatMap((event) => (event.type === 'tool.completed' ? [event.data.tool_call_id] : []));
+    expect(fs.readFileSync(path.join(scene.folder.workspace, 'a.txt'), 'utf8')).toBe('BBB\n');
+    const completed = scene.control.events.flatMap((event) => (event.type === 'tool.completed' ? [event.data.tool_call_id] : []));
     expect(new Set(completed).size).toBe(completed.length);
-    expect(control.events).toContainEqual({ type: 'agent.message', data: { role: 'assistant', text: 'Looking.' } });
-    expect(control.refused).toEqual([expect.stringContaining('/events')]);
+    expect(scene.control.events).toContainEqual({ type: 'agent.message', data: { role: 'assistant', text: 'Looking.' } });
+    expect(scene.control.refused).toEqual([expect.stringContaining('/events')]);
     expect(model.requests.every(({ headers }) => headers['x-api-key'] === 'upstream')).toBe(true);
   });
 
@@ -176,23 +138,23 @@ describe('the Claude runner on the real SDK in a real sandbox', () => {
       script: { steps: [{ tools: [bash('touch /workspace/original')] }, { text: 'ok' }] },
       plane: { decide: ({ input }) => ({ decision: 'allow', updated_input: { ...input, command: 'touch /workspace/edited' } }) },
     });
-    expect(fs.readdirSync(folder.workspace)).toEqual(['edited']);
-    expect(control.results).toMatchObject([{ outcome: 'completed' }]);
+    expect(fs.readdirSync(scene.folder.workspace)).toEqual(['edited']);
+    expect(scene.control.results).toMatchObject([{ outcome: 'completed' }]);
   });
 
   it('cannot write on the read-only tier even when the gate allows it', async () => {
     give('a.txt', 'AAA\n');
     const tools = [bash('cat a.txt; echo x > /workspace/x'), tool('Write', { file_path: '/workspace/y', content: 'y' })];
     await run({ script: { steps: [{ tools }, { text: 'ok' }] }, launch: { env: { FLUIDBOX_TRUST_TIER: 'read_only' } } });
-    expect(control.asked).toHaveLength(2);
-    expect(fs.readdirSync(folder.workspace)).toEqual(['a.txt']);
+    expect(scene.control.asked).toHaveLength(2);
+    expect(fs.readdirSync(scene.folder.workspace)).toEqual(['a.txt']);
     expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('AAA');
   });
 
   it('lives through a fork bomb of a command', async () => {
     const bomb = 'for i in $(seq 400); do sleep 5 & done 2>/dev/null; echo survived';
     await run({ script: { steps: [{ tools: [bash(bomb)] }, { tools: [bash('echo and goes on')] }, { text: 'fine' }] } });
-    expect(control.results).toEqual([{ outcome: 'completed', summary: 'fine' }]);
+    expect(scene.control.results).toEqual([{ outcome: 'completed', summary: 'fine' }]);
     expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('and goes on');
   });
 
@@ -213,7 +175,7 @@ describe('the Claude runner on the real SDK in a real sandbox', () => {
           ),
       },
     });
-    expect(control.results).toEqual([{ outcome: 'failed', summary: 'stopped: the budget of this run is exhausted' }]);
+    expect(scene.control.results).toEqual([{ outcome: 'failed', summary: 'stopped: the budget of this run is exhausted' }]);
     expect(modelCalls).toBe(1);
   });
 
@@ -222,18 +184,18 @@ describe('the Claude runner on the real SDK in a real sandbox', () => {
       script: () => ({ tools: [bash('true')] }),
       launch: { env: { FLUIDBOX_MAX_TURNS: '2' } },
     });
-    expect(control.results).toEqual([{ outcome: 'failed', summary: 'stopped: the limit of 2 turns is reached' }]);
-    expect(control.asked.length).toBeLessThanOrEqual(2);
+    expect(scene.control.results).toEqual([{ outcome: 'failed', summary: 'stopped: the limit of 2 turns is reached' }]);
+    expect(scene.control.asked.length).toBeLessThanOrEqual(2);
   });
 
   it('survives a model that is overloaded once', async () => {
     await run({ script: { steps: [{ error: { status: 529, times: 1, headers: { 'retry-after': '0' } }, text: 'fine' }] } });
-    expect(control.results).toEqual([{ outcome: 'completed', summary: 'fine' }]);
+    expect(scene.control.results).toEqual([{ outcome: 'completed', summary: 'fine' }]);
   });
 
   it('fails with what the provider said, in its words', async () => {
     await run({ script: { steps: [{ error: { status: 400, message: 'no model key is set: set one' } }] } });
-    expect(control.results).toEqual([{ outcome: 'failed', summary: 'API Error: 400 no model key is set: set one' }]);
+    expect(scene.control.results).toEqual([{ outcome: 'failed', summary: 'API Error: 400 no model key is set: set one' }]);
   });
 
   it('ends loudly when the model door refuses its token for the audience', async () => {
@@ -242,7 +204,7 @@ describe('the Claude runner on the real SDK in a real sandbox', () => {
       plane: { interfere: (call, response) => call === 'llm' && Boolean(response.writeHead(403).end('{"error":"wrong_audience"}')) },
     });
     expect(exitCode).toBe(3);
-    expect(control.results).toEqual([]);
+    expect(scene.control.results).toEqual([]);
   });
 
   it('winds down while a decision is pending, and the pending call never runs', async () => {
@@ -250,14 +212,14 @@ describe('the Claude runner on the real SDK in a real sandbox', () => {
       script: { steps: [{ tools: [bash('touch /workspace/ran')] }, { text: 'ok' }] },
       plane: {
         decide: () => {
-          control.quiesce = true;
+          scene.control.quiesce = true;
           return new Promise(() => undefined);
         },
       },
     });
     expect(exitCode).toBe(0);
-    expect(control.results).toEqual([]);
-    expect(fs.readdirSync(folder.workspace)).toEqual([]);
+    expect(scene.control.results).toEqual([]);
+    expect(fs.readdirSync(scene.folder.workspace)).toEqual([]);
   });
 
   it('runs nothing of a hostile repository before the gate is asked', async () => {
@@ -281,23 +243,23 @@ describe('the Claude runner on the real SDK in a real sandbox', () => {
       launch: { task: '/zip @CLAUDE.md' },
       plane: { decide: () => ({ decision: 'deny', message: 'no' }) },
     });
-    expect(fs.readdirSync(folder.workspace).filter((name) => name.startsWith('RAN'))).toEqual([]);
-    expect(control.asked.map((call) => call.tool)).toEqual(['Bash']);
+    expect(fs.readdirSync(scene.folder.workspace).filter((name) => name.startsWith('RAN'))).toEqual([]);
+    expect(scene.control.asked.map((call) => call.tool)).toEqual(['Bash']);
     expect(JSON.stringify(model.requests)).not.toContain('REPO-INSTRUCTION');
     expect(JSON.stringify(model.requests[0]?.body)).toContain('/zip @CLAUDE.md');
   });
 
   it('is stopped by the witness when every net of the interception is cut', async () => {
-    const out = path.join(folder.dir, 'mutant');
+    const out = path.join(scene.folder.dir, 'mutant');
     bundleWithoutInterception(out);
     const { exitCode } = await run({
       script: { steps: [{ tools: [bash('echo unasked')] }, { text: 'ok' }] },
-      launch: { image: { ...runnerImage(), bundleDir: path.join(out, 'bundle') } },
+      launch: { image: { ...scene.image(), bundleDir: path.join(out, 'bundle') } },
     });
-    expect(control.asked).toEqual([]);
+    expect(scene.control.asked).toEqual([]);
     expect(exitCode).toBe(5);
-    expect(control.results).toEqual([]);
-    expect(control.events.at(-1)).toMatchObject({ type: 'run.error', data: { code: 'undecided_tool_call' } });
+    expect(scene.control.results).toEqual([]);
+    expect(scene.control.events.at(-1)).toMatchObject({ type: 'run.error', data: { code: 'undecided_tool_call' } });
   });
 });
 

@@ -3,17 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { harnesses } from '@fluidbox/contracts';
-import {
-  type ControlPlane,
-  type ControlPlaneOptions,
-  type LaunchedRun,
-  type LaunchOptions,
-  launchInSandbox,
-  newRunFolder,
-  type RunFolder,
-  readRunnerImage,
-  startControlPlane,
-} from '@fluidbox/runner-lib/testing';
+import { type LaunchedRun, type RunnerImage, type SceneOptions, sandboxScene } from '@fluidbox/runner-lib/testing';
 import {
   type ModelStep,
   type ResponsesFunction,
@@ -26,55 +16,22 @@ import {
 jest.setTimeout(120_000);
 
 const packageDir = path.resolve(__dirname, '..');
-const runnerImage = () => readRunnerImage(path.join(packageDir, 'dist'));
-
-let folder: RunFolder;
-let control: ControlPlane;
+const scene = sandboxScene(packageDir);
+const { give } = scene;
 let model: ScriptedModel;
+afterEach(() => model.close());
 
-beforeAll(() => {
-  execFileSync(process.execPath, [path.join(packageDir, 'bundle.mjs')]);
-});
-beforeEach(() => {
-  folder = newRunFolder();
-});
-afterEach(async () => {
-  await Promise.all([control.close(), model.close()]);
-  folder.remove();
-});
-
-interface Scene {
+interface Scene extends SceneOptions {
   readonly script?: ScriptedModelOptions['script'];
   readonly responses?: ResponsesFunction;
-  readonly plane?: Partial<ControlPlaneOptions>;
-  readonly launch?: Partial<LaunchOptions>;
 }
 
 async function run({ script = { steps: [] }, responses, plane, launch }: Scene): Promise<LaunchedRun> {
   model = await startScriptedModel({ script, ...(responses === undefined ? {} : { responses }) });
-  control = await startControlPlane({
-    gatewayDir: folder.gatewayDir,
-    ownerUid: folder.uid,
-    modelUrl: model.url,
-    decide: () => ({ decision: 'allow' }),
-    ...plane,
+  return scene.run('Fix it, please.', {
+    plane: { modelUrl: model.url, ...plane },
+    launch: { ...launch, env: { FLUIDBOX_MODEL: 'gpt-5.5', ...launch?.env } },
   });
-  const { env, ...rest } = launch ?? {};
-  return launchInSandbox({
-    folder,
-    image: runnerImage(),
-    control,
-    task: 'Fix it, please.',
-    env: { FLUIDBOX_MODEL: 'gpt-5.5', ...env },
-    ...rest,
-  });
-}
-
-function give(file: string, content: string): void {
-  const target = path.join(folder.workspace, file);
-  fs.mkdirSync(path.dirname(target), { recursive: true });
-  fs.writeFileSync(target, content);
-  execFileSync('chown', ['-R', `${folder.uid}:${folder.uid}`, folder.workspace]);
 }
 
 const exec = (cmd: string, more: object = {}) => ({ name: 'exec_command', input: { cmd, ...more } });
@@ -92,8 +49,8 @@ function resultsOfModel(): Map<string, string> {
 }
 
 const emittedIds = () => model.emittedToolCalls().map(({ id }) => id);
-const askedIds = () => control.asked.map((call) => call.tool_call_id);
-const files = () => fs.readdirSync(folder.workspace).sort();
+const askedIds = () => scene.control.asked.map((call) => call.tool_call_id);
+const files = () => fs.readdirSync(scene.folder.workspace).sort();
 
 describe('the Codex runner on the real program in a real sandbox', () => {
   it('asks for every command and patch exactly once, under the id of the model, parallel calls included', async () => {
@@ -131,7 +88,7 @@ describe('the Codex runner on the real program in a real sandbox', () => {
           JSON.stringify(input).includes('denied-') ? { decision: 'deny', message: 'this is not allowed here' } : { decision: 'allow' },
       },
     });
-    expect({ exitCode, output, results: control.results }).toEqual({
+    expect({ exitCode, output, results: scene.control.results }).toEqual({
       exitCode: 0,
       output: '',
       results: [{ outcome: 'completed', summary: 'All is done.' }],
@@ -145,15 +102,15 @@ describe('the Codex runner on the real program in a real sandbox', () => {
         .filter((id) => !refused.includes(id))
         .sort(),
     );
-    expect(control.asked).toHaveLength(8);
+    expect(scene.control.asked).toHaveLength(8);
     // No answer of the model was thrown away.
     expect(model.requests).toHaveLength(5);
 
     expect(files()).toEqual(['allowed-one', 'allowed-two', 'heredoc.txt', 'moved.txt', 'new.txt']);
-    for (const name of ['allowed-one', 'allowed-two']) expect(JSON.stringify(control.events)).toContain(hashOf(name));
-    expect(JSON.stringify([control.events, model.requests])).not.toContain(hashOf('denied-one'));
+    for (const name of ['allowed-one', 'allowed-two']) expect(JSON.stringify(scene.control.events)).toContain(hashOf(name));
+    expect(JSON.stringify([scene.control.events, model.requests])).not.toContain(hashOf('denied-one'));
 
-    const asked = (text: string) => control.asked.find((call) => JSON.stringify(call.input).includes(text));
+    const asked = (text: string) => scene.control.asked.find((call) => JSON.stringify(call.input).includes(text));
     expect(asked('cat a')).toMatchObject({ tool: 'Bash', input: { command: 'cat a.txt' } });
     expect(asked('new.txt')).toMatchObject({
       tool: 'Edit',
@@ -169,11 +126,11 @@ describe('the Codex runner on the real program in a real sandbox', () => {
     // The model emitted a command, so a command is decided, with the paths of the patch in it.
     expect(asked('heredoc.txt')).toMatchObject({ tool: 'Bash', input: { edits: [{ file_path: '/workspace/heredoc.txt' }] } });
 
-    const completed = control.events.flatMap((event) => (event.type === 'tool.completed' ? [event.data] : []));
+    const completed = scene.control.events.flatMap((event) => (event.type === 'tool.completed' ? [event.data] : []));
     expect(new Set(completed.map((event) => event.tool_call_id)).size).toBe(completed.length);
     expect(completed.find((event) => event.tool_call_id === asked('heredoc.txt')?.tool_call_id)).toMatchObject({ tool: 'Bash', ok: true });
-    expect(control.events).toContainEqual({ type: 'agent.message', data: { role: 'assistant', text: 'Looking.' } });
-    expect(control.refused).toEqual([expect.stringContaining('/events')]);
+    expect(scene.control.events).toContainEqual({ type: 'agent.message', data: { role: 'assistant', text: 'Looking.' } });
+    expect(scene.control.refused).toEqual([expect.stringContaining('/events')]);
     // The model learns why.
     expect(JSON.stringify(model.requests[1]?.body)).toContain('was not run: this is not allowed here');
     expect(model.requests.every(({ headers }) => headers['x-api-key'] === 'upstream')).toBe(true);
@@ -197,7 +154,7 @@ describe('the Codex runner on the real program in a real sandbox', () => {
     const { exitCode } = await run({
       script: { steps: [...tools.map((tool) => ({ tools: [tool] })), { tools: [exec('true')] }, { text: 'fine' }] },
     });
-    expect({ exitCode, results: control.results }).toEqual({ exitCode: 0, results: [{ outcome: 'completed', summary: 'fine' }] });
+    expect({ exitCode, results: scene.control.results }).toEqual({ exitCode: 0, results: [{ outcome: 'completed', summary: 'fine' }] });
     expect(askedIds()).toEqual(emittedIds().slice(-1));
     expect(files()).toEqual([]);
     expect([...resultsOfModel().values()].filter((said) => said === harnesses.codex.refusal.wrongKind)).toHaveLength(3);
@@ -212,8 +169,8 @@ describe('the Codex runner on the real program in a real sandbox', () => {
       exec('touch /workspace/root-ran', { sandbox_permissions: 'require_escalated', justification: 'x' }),
     ];
     await run({ script: { steps: [{ tools }, { text: 'ok' }] } });
-    expect(control.results).toMatchObject([{ outcome: 'completed' }]);
-    expect(control.asked.map(({ input }) => input.command).sort()).toEqual([
+    expect(scene.control.results).toMatchObject([{ outcome: 'completed' }]);
+    expect(scene.control.asked.map(({ input }) => input.command).sort()).toEqual([
       "/usr/bin/sh -c 'touch /workspace/sh-ran'",
       "cd '/workspace/sub'\ncat .env",
       'touch /workspace/root-ran',
@@ -243,16 +200,16 @@ describe('the Codex runner on the real program in a real sandbox', () => {
     ];
     let at = 0;
     const { exitCode } = await run({ responses: (request) => steps[at++]?.(request) ?? { text: 'too many' } });
-    expect({ exitCode, results: control.results }).toEqual({ exitCode: 0, results: [{ outcome: 'completed', summary: 'fine' }] });
+    expect({ exitCode, results: scene.control.results }).toEqual({ exitCode: 0, results: [{ outcome: 'completed', summary: 'fine' }] });
     expect(files()).toEqual(['typed']);
-    expect(fs.readFileSync(path.join(folder.workspace, 'typed'), 'utf8')).toBe('');
+    expect(fs.readFileSync(path.join(scene.folder.workspace, 'typed'), 'utf8')).toBe('');
     const results = [...resultsOfModel().values()];
     expect(results).toContainEqual(expect.stringContaining('TTY execution is disabled by config'));
     expect(results).toContainEqual(expect.stringContaining('stdin is closed for this session'));
     expect(results).toContainEqual(expect.stringMatching(/^Chunk ID.*later/s));
     expect(results).toContainEqual(expect.stringContaining('Unknown process id'));
-    expect(control.asked.map(({ input }) => input.command)).not.toContain('bash');
-    expect(control.asked.every(({ tool }) => tool === 'Bash')).toBe(true);
+    expect(scene.control.asked.map(({ input }) => input.command)).not.toContain('bash');
+    expect(scene.control.asked.every(({ tool }) => tool === 'Bash')).toBe(true);
   });
 
   it('runs what the model wrote or nothing when a person edits a call', async () => {
@@ -262,14 +219,14 @@ describe('the Codex runner on the real program in a real sandbox', () => {
     });
     expect(files()).toEqual([]);
     expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('an edited call cannot be run');
-    expect(control.results).toMatchObject([{ outcome: 'completed' }]);
+    expect(scene.control.results).toMatchObject([{ outcome: 'completed' }]);
   });
 
   it('cannot write on the read-only tier even when the gate allows it', async () => {
     give('a.txt', 'AAA\n');
     const tools = [exec('cat a.txt; echo x > /workspace/x'), patch(add('y'))];
     await run({ script: { steps: [{ tools }, { text: 'ok' }] }, launch: { env: { FLUIDBOX_TRUST_TIER: 'read_only' } } });
-    expect(control.asked).toHaveLength(2);
+    expect(scene.control.asked).toHaveLength(2);
     expect(files()).toEqual(['a.txt']);
     expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('AAA');
   });
@@ -282,7 +239,7 @@ describe('the Codex runner on the real program in a real sandbox', () => {
     ];
     await run({ script: { steps: [...commands.map((command) => ({ tools: [exec(command)] })), { text: 'ok' }] } });
     const said = [...resultsOfModel().values()].join('\n');
-    expect(control.asked).toHaveLength(3);
+    expect(scene.control.asked).toHaveLength(3);
     expect(said).not.toMatch(/placeholder|OPENAI|FLUIDBOX|(tool|control|llm)-[0-9a-f]{8}/);
     expect(said).not.toMatch(/WROTE|CONNECTED/);
     // The head line alone.
@@ -293,7 +250,7 @@ describe('the Codex runner on the real program in a real sandbox', () => {
   it('lives through a fork bomb of a command', async () => {
     const bomb = 'for i in $(seq 400); do sleep 5 & done 2>/dev/null; echo survived';
     await run({ script: { steps: [{ tools: [exec(bomb)] }, { tools: [exec('echo and goes on')] }, { text: 'fine' }] } });
-    expect(control.results).toEqual([{ outcome: 'completed', summary: 'fine' }]);
+    expect(scene.control.results).toEqual([{ outcome: 'completed', summary: 'fine' }]);
     expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('and goes on');
   });
 
@@ -309,26 +266,26 @@ describe('the Codex runner on the real program in a real sandbox', () => {
           Boolean(response.writeHead(429, { 'content-type': 'application/json', 'x-should-retry': 'false' }).end(body)),
       },
     });
-    expect(control.results).toEqual([{ outcome: 'failed', summary: 'stopped: the budget of this run is exhausted' }]);
+    expect(scene.control.results).toEqual([{ outcome: 'failed', summary: 'stopped: the budget of this run is exhausted' }]);
     expect(modelCalls).toBe(1);
   });
 
   it('stops at the limit of turns', async () => {
     await run({ responses: () => ({ tools: [exec('true')] }), launch: { env: { FLUIDBOX_MAX_TURNS: '2' } } });
-    expect(control.results).toEqual([{ outcome: 'failed', summary: 'stopped: the limit of 2 turns is reached' }]);
-    expect(control.asked.length).toBeLessThanOrEqual(2);
+    expect(scene.control.results).toEqual([{ outcome: 'failed', summary: 'stopped: the limit of 2 turns is reached' }]);
+    expect(scene.control.asked.length).toBeLessThanOrEqual(2);
     expect(model.requests).toHaveLength(2);
   });
 
   it.each([429, 503])('survives a model that answers %s once', async (status) => {
     await run({ script: { steps: [{ error: { status, times: 1 }, text: 'fine' }] } });
-    expect(control.results).toEqual([{ outcome: 'completed', summary: 'fine' }]);
+    expect(scene.control.results).toEqual([{ outcome: 'completed', summary: 'fine' }]);
   });
 
   it('fails with what the provider said, in its words', async () => {
     await run({ script: { steps: [{ error: { status: 400, message: 'no model key is set: set one' } }] } });
-    expect(control.results).toEqual([{ outcome: 'failed', summary: expect.stringContaining('no model key is set: set one') }]);
-    expect(control.results[0]?.summary).not.toContain('{');
+    expect(scene.control.results).toEqual([{ outcome: 'failed', summary: expect.stringContaining('no model key is set: set one') }]);
+    expect(scene.control.results[0]?.summary).not.toContain('{');
   });
 
   it('ends loudly when the model door refuses its token for the audience', async () => {
@@ -336,7 +293,7 @@ describe('the Codex runner on the real program in a real sandbox', () => {
       plane: { interfere: (call, response) => call === 'llm' && Boolean(response.writeHead(403).end('{"error":"wrong_audience"}')) },
     });
     expect(exitCode).toBe(3);
-    expect(control.results).toEqual([]);
+    expect(scene.control.results).toEqual([]);
   });
 
   it('winds down while a decision is pending, and the pending call never runs', async () => {
@@ -344,13 +301,13 @@ describe('the Codex runner on the real program in a real sandbox', () => {
       script: { steps: [{ tools: [exec('touch /workspace/ran')] }, { text: 'ok' }] },
       plane: {
         decide: () => {
-          control.quiesce = true;
+          scene.control.quiesce = true;
           return new Promise(() => undefined);
         },
       },
     });
     expect(exitCode).toBe(0);
-    expect(control.results).toEqual([]);
+    expect(scene.control.results).toEqual([]);
     expect(files()).toEqual([]);
   });
 
@@ -374,7 +331,7 @@ describe('the Codex runner on the real program in a real sandbox', () => {
     give('.codex/rules/default.rules', ['touch', 'ls'].map((name) => `prefix_rule(pattern=["${name}"], decision="allow")`).join('\n'));
     for (const name of ['.bash_profile', '.bashrc', '.profile', '.envrc']) give(name, `${touch('profile')}\n`);
     give('.git/fsm', `#!/bin/sh\n${touch('fsmonitor')}\n`);
-    fs.chmodSync(path.join(folder.workspace, '.git/fsm'), 0o755);
+    fs.chmodSync(path.join(scene.folder.workspace, '.git/fsm'), 0o755);
     give('.git/config', '[core]\n\trepositoryformatversion = 0\n\tfsmonitor = /workspace/.git/fsm\n');
     give('.git/HEAD', 'ref: refs/heads/main\n');
     for (const name of ['.git/objects/x', '.git/refs/x']) give(name, '');
@@ -384,7 +341,7 @@ describe('the Codex runner on the real program in a real sandbox', () => {
       plane: { decide: () => ({ decision: 'deny', message: 'no' }) },
     });
     expect(files().filter((name) => name.startsWith('RAN'))).toEqual([]);
-    expect(control.asked.map((call) => call.input.command).sort()).toEqual(['ls', touch('asked')]);
+    expect(scene.control.asked.map((call) => call.input.command).sort()).toEqual(['ls', touch('asked')]);
     expect(JSON.stringify(model.requests)).not.toContain('REPO-INSTRUCTION');
     expect(JSON.stringify(model.requests[0]?.body)).toContain('/init @AGENTS.md');
   });
@@ -395,16 +352,16 @@ describe('the Codex runner on the real program in a real sandbox', () => {
       "approvalPolicy !== 'untrusted'": "approvalPolicy !== 'never'",
     });
     const { exitCode } = await run({ script: { steps: [{ tools: [exec('echo unasked')] }, { text: 'ok' }] }, launch: { image } });
-    expect(control.asked).toEqual([]);
+    expect(scene.control.asked).toEqual([]);
     expect(exitCode).toBe(5);
-    expect(control.results).toEqual([]);
-    expect(control.events.at(-1)).toMatchObject({ type: 'run.error', data: { code: 'undecided_tool_call' } });
+    expect(scene.control.results).toEqual([]);
+    expect(scene.control.events.at(-1)).toMatchObject({ type: 'run.error', data: { code: 'undecided_tool_call' } });
   });
 
   it('refuses to start when the program falls back to another setting', async () => {
     const image = mutant({ "approvalPolicy: 'untrusted'": "approvalPolicy: 'on-request'" });
     await run({ launch: { image } });
-    expect(control.results).toMatchObject([{ outcome: 'failed', summary: expect.stringContaining('did not start as told') }]);
+    expect(scene.control.results).toMatchObject([{ outcome: 'failed', summary: expect.stringContaining('did not start as told') }]);
     expect(model.requests).toEqual([]);
   });
 
@@ -415,7 +372,7 @@ describe('the Codex runner on the real program in a real sandbox', () => {
       script: { steps: [{ tools: [exec('touch /workspace/asked')] }, { tools: [code] }, { text: 'ok' }] },
       launch: { env: { FLUIDBOX_MODEL: slug } },
     });
-    expect({ exitCode, results: control.results }).toEqual({ exitCode: 0, results: [{ outcome: 'completed', summary: 'ok' }] });
+    expect({ exitCode, results: scene.control.results }).toEqual({ exitCode: 0, results: [{ outcome: 'completed', summary: 'ok' }] });
     expect(files()).toEqual(['asked']);
     expect([...resultsOfModel().values()]).toContainEqual('unsupported custom tool call: exec');
   });
@@ -435,8 +392,8 @@ describe('the Codex runner on the real program in a real sandbox', () => {
 });
 
 /** The same runner with some of its words replaced. */
-function mutant(replacements: Record<string, string>): ReturnType<typeof runnerImage> {
-  const dist = path.join(folder.dir, 'mutant');
+function mutant(replacements: Record<string, string>): RunnerImage {
+  const dist = path.join(scene.folder.dir, 'mutant');
   const build = `
     import fs from 'node:fs';
     import { bundle } from ${JSON.stringify(path.join(packageDir, 'bundle.mjs'))};
@@ -451,5 +408,5 @@ function mutant(replacements: Record<string, string>): ReturnType<typeof runnerI
     } }] });
     if (missing.size > 0) throw new Error('not found: ' + [...missing].join(', '));`;
   execFileSync(process.execPath, ['--input-type=module', '-e', build], { cwd: packageDir });
-  return { ...runnerImage(), bundleDir: path.join(dist, 'bundle') };
+  return { ...scene.image(), bundleDir: path.join(dist, 'bundle') };
 }

@@ -1,56 +1,14 @@
-import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import {
-  type ControlPlane,
-  type ControlPlaneOptions,
-  type LaunchedRun,
-  type LaunchOptions,
-  launchInSandbox,
-  newRunFolder,
-  type RunFolder,
-  readRunnerImage,
-  startControlPlane,
-} from '@fluidbox/runner-lib/testing';
+import { type LaunchedRun, type SceneOptions, sandboxScene } from '@fluidbox/runner-lib/testing';
 
 jest.setTimeout(60_000);
 
-const packageDir = path.resolve(__dirname, '..');
-const runnerImage = () => readRunnerImage(path.join(packageDir, 'dist'));
+const scene = sandboxScene(path.resolve(__dirname, '..'));
 
-let folder: RunFolder;
-let control: ControlPlane | undefined;
-
-beforeAll(() => {
-  execFileSync(process.execPath, [path.join(packageDir, 'bundle.mjs')]);
-});
-beforeEach(() => {
-  folder = newRunFolder();
-});
-afterEach(async () => {
-  await control?.close();
-  folder.remove();
-});
-
-async function run(
-  script: unknown,
-  { plane, launch }: { plane?: Partial<ControlPlaneOptions>; launch?: Partial<LaunchOptions> } = {},
-): Promise<LaunchedRun> {
-  control = await startControlPlane({
-    gatewayDir: folder.gatewayDir,
-    ownerUid: folder.uid,
-    decide: () => ({ decision: 'allow' }),
-    ...plane,
-  });
-  return launchInSandbox({
-    folder,
-    image: runnerImage(),
-    control,
-    task: typeof script === 'string' ? script : JSON.stringify(script),
-    ...launch,
-  });
-}
+const run = (script: unknown, options?: SceneOptions): Promise<LaunchedRun> =>
+  scene.run(typeof script === 'string' ? script : JSON.stringify(script), options);
 
 const bash = (command: string, more: object = {}) => ({ tool: 'Bash', input: { command }, ...more });
 
@@ -75,23 +33,23 @@ describe('the scripted runner in a real sandbox', () => {
         },
       },
     );
-    expect(control?.results).toEqual([{ outcome: 'completed', summary: 'all done' }]);
+    expect(scene.control.results).toEqual([{ outcome: 'completed', summary: 'all done' }]);
     expect({ exitCode, output }).toEqual({ exitCode: 0, output: '' });
-    expect(control?.asked).toHaveLength(5);
+    expect(scene.control.asked).toHaveLength(5);
     const hash = createHash('sha256').update(`${nonce}allowed`).digest('hex');
-    expect(fs.readFileSync(path.join(folder.workspace, 'allowed'), 'utf8')).toContain(hash);
-    expect(fs.readdirSync(folder.workspace).sort()).toEqual(['a.txt', 'allowed']);
-    expect(control?.events.map(({ type }) => type)).toEqual(['agent.message', ...Array(4).fill('tool.completed')]);
-    expect(control?.beats).toBeGreaterThan(0);
+    expect(fs.readFileSync(path.join(scene.folder.workspace, 'allowed'), 'utf8')).toContain(hash);
+    expect(fs.readdirSync(scene.folder.workspace).sort()).toEqual(['a.txt', 'allowed']);
+    expect(scene.control.events.map(({ type }) => type)).toEqual(['agent.message', ...Array(4).fill('tool.completed')]);
+    expect(scene.control.beats).toBeGreaterThan(0);
   });
 
   it('keeps tokens, sockets and the network out of a command', async () => {
     const look = 'env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr "\\0" " "; ls -la /run /opt; cat /proc/net/dev';
     await run({ steps: [bash(look)] });
-    const completed = control?.events.find((event) => event.type === 'tool.completed');
+    const completed = scene.control.events.find((event) => event.type === 'tool.completed');
     const seen = completed?.type === 'tool.completed' ? (completed.data.summary ?? '') : '';
     expect(seen).toContain('PATH=');
-    for (const token of Object.values(control?.tokens ?? {})) expect(seen).not.toContain(token);
+    for (const token of Object.values(scene.control.tokens ?? {})) expect(seen).not.toContain(token);
     expect(seen).not.toMatch(/FLUIDBOX|control\.sock|eth0|main\.js/);
   });
 
@@ -105,7 +63,7 @@ describe('the scripted runner in a real sandbox', () => {
         read('/workspace/plain'),
       ],
     });
-    expect(control?.asked.map(({ resolved_paths }) => resolved_paths)).toEqual([
+    expect(scene.control.asked.map(({ resolved_paths }) => resolved_paths)).toEqual([
       undefined,
       ['/proc/self/environ'],
       ['/workspace/plain'],
@@ -116,26 +74,26 @@ describe('the scripted runner in a real sandbox', () => {
   it('cannot write the workspace on the read-only tier, and can on the trusted one', async () => {
     const script = { steps: [bash('echo x > /workspace/x')], summary: 'done' };
     await run(script, { launch: { env: { FLUIDBOX_TRUST_TIER: 'read_only' } } });
-    expect(fs.existsSync(path.join(folder.workspace, 'x'))).toBe(false);
-    await control?.close();
-    fs.rmSync(path.join(folder.gatewayDir, 'control.sock'), { force: true });
-    fs.rmSync(path.join(folder.gatewayDir, 'llm.sock'), { force: true });
-    fs.rmSync(path.join(folder.dir, 'node'), { force: true });
-    for (const name of fs.readdirSync(folder.dir).filter((entry) => entry.startsWith('mount')))
-      fs.rmSync(path.join(folder.dir, name), { recursive: true });
+    expect(fs.existsSync(path.join(scene.folder.workspace, 'x'))).toBe(false);
+    await scene.control.close();
+    fs.rmSync(path.join(scene.folder.gatewayDir, 'control.sock'), { force: true });
+    fs.rmSync(path.join(scene.folder.gatewayDir, 'llm.sock'), { force: true });
+    fs.rmSync(path.join(scene.folder.dir, 'node'), { force: true });
+    for (const name of fs.readdirSync(scene.folder.dir).filter((entry) => entry.startsWith('mount')))
+      fs.rmSync(path.join(scene.folder.dir, name), { recursive: true });
     await run(script);
-    expect(fs.existsSync(path.join(folder.workspace, 'x'))).toBe(true);
+    expect(fs.existsSync(path.join(scene.folder.workspace, 'x'))).toBe(true);
   });
 
   it('can commit, under the name of the agent', async () => {
     const command = 'git init -q && echo a > a && git add a && git commit -qm first && git log --format=%an:%cn';
     await run({ steps: [bash(command, { expect: { output: 'fluidbox agent:fluidbox agent' } })], summary: 'committed' });
-    expect(control?.results).toEqual([{ outcome: 'completed', summary: 'committed' }]);
+    expect(scene.control.results).toEqual([{ outcome: 'completed', summary: 'committed' }]);
   });
 
   it('fails the run when an expectation is not met', async () => {
     await run({ steps: [bash('exit 3', { expect: 'ok' })] });
-    expect(control?.results).toEqual([{ outcome: 'failed', summary: 'step 1 (Bash): expected ok, got error' }]);
+    expect(scene.control.results).toEqual([{ outcome: 'failed', summary: 'step 1 (Bash): expected ok, got error' }]);
   });
 
   it('fails the step, in words, when the input a person wrote cannot be performed', async () => {
@@ -144,18 +102,18 @@ describe('the scripted runner in a real sandbox', () => {
       { steps: [{ ...write, expect: 'ok' }] },
       { plane: { decide: () => ({ decision: 'allow', updated_input: { file_path: '/workspace/b' } }) } },
     );
-    expect(control?.results).toEqual([{ outcome: 'failed', summary: 'step 1 (Write): expected ok, got error' }]);
-    expect(control?.events.at(-1)).toMatchObject({
+    expect(scene.control.results).toEqual([{ outcome: 'failed', summary: 'step 1 (Write): expected ok, got error' }]);
+    expect(scene.control.events.at(-1)).toMatchObject({
       type: 'tool.completed',
       data: { ok: false, summary: expect.stringMatching(/^the edited input cannot be performed: not as agreed: input\.content: /) },
     });
-    expect(fs.readdirSync(folder.workspace)).toEqual([]);
+    expect(fs.readdirSync(scene.folder.workspace)).toEqual([]);
   });
 
   it('reports a task that is no script', async () => {
     await run('do something');
-    expect(control?.results[0]?.outcome).toBe('failed');
-    expect(control?.results[0]?.summary).toContain('JSON script');
+    expect(scene.control.results[0]?.outcome).toBe('failed');
+    expect(scene.control.results[0]?.summary).toContain('JSON script');
   });
 
   it('asks again under the same id when the gate is lost, and takes padding for waiting', async () => {
@@ -179,7 +137,7 @@ describe('the scripted runner in a real sandbox', () => {
       },
     );
     expect(drops).toBe(4);
-    expect(control?.results[0]?.outcome).toBe('completed');
+    expect(scene.control.results[0]?.outcome).toBe('completed');
   });
 
   it('refuses what is neither allow nor deny', async () => {
@@ -187,8 +145,8 @@ describe('the scripted runner in a real sandbox', () => {
       { steps: [bash('touch /workspace/ran', { expect: 'denied' })] },
       { plane: { interfere: (call, response) => call === 'permission' && Boolean(response.writeHead(200).end('{"decision":"maybe"}')) } },
     );
-    expect(control?.results[0]?.outcome).toBe('completed');
-    expect(fs.existsSync(path.join(folder.workspace, 'ran'))).toBe(false);
+    expect(scene.control.results[0]?.outcome).toBe('completed');
+    expect(fs.existsSync(path.join(scene.folder.workspace, 'ran'))).toBe(false);
   });
 
   it('ends with code 0 and no result when told to wind down, also before it has begun', async () => {
@@ -201,7 +159,7 @@ describe('the scripted runner in a real sandbox', () => {
       },
     );
     expect(exitCode).toBe(0);
-    expect(control?.results).toEqual([]);
+    expect(scene.control.results).toEqual([]);
   });
 
   it('ends loudly, with a diagnostic and without a result, when a token is refused for its audience', async () => {
@@ -214,8 +172,8 @@ describe('the scripted runner in a real sandbox', () => {
       },
     );
     expect(exitCode).toBe(3);
-    expect(control?.results).toEqual([]);
-    expect(control?.events.at(-1)).toMatchObject({ type: 'run.error', data: { code: 'wrong_audience' } });
+    expect(scene.control.results).toEqual([]);
+    expect(scene.control.events.at(-1)).toMatchObject({ type: 'run.error', data: { code: 'wrong_audience' } });
   });
 
   it('retries the result until it is stored', async () => {
@@ -226,7 +184,7 @@ describe('the scripted runner in a real sandbox', () => {
     );
     expect(attempts).toBe(3);
     expect(exitCode).toBe(0);
-    expect(control?.results).toHaveLength(1);
+    expect(scene.control.results).toHaveLength(1);
   });
 
   it.each<[string, (args: string[]) => string[], RegExp]>([
@@ -257,10 +215,10 @@ describe('the scripted runner in a real sandbox', () => {
     ],
   ])('refuses a sandbox that %s', async (_what, alter, reason) => {
     await run({ steps: [bash('touch /workspace/ran')] }, { launch: { alter } });
-    expect(control?.results[0]).toMatchObject({ outcome: 'failed' });
-    expect(control?.results[0]?.summary).toMatch(reason);
-    expect(control?.events.at(-1)).toMatchObject({ type: 'run.error', data: { code: 'sandbox_probe_failed' } });
-    expect(control?.asked).toEqual([]);
-    expect(fs.readdirSync(folder.workspace)).toEqual([]);
+    expect(scene.control.results[0]).toMatchObject({ outcome: 'failed' });
+    expect(scene.control.results[0]?.summary).toMatch(reason);
+    expect(scene.control.events.at(-1)).toMatchObject({ type: 'run.error', data: { code: 'sandbox_probe_failed' } });
+    expect(scene.control.asked).toEqual([]);
+    expect(fs.readdirSync(scene.folder.workspace)).toEqual([]);
   });
 });

@@ -8,3 +8,4 @@ export {
   type RunnerImage,
   readRunnerImage,
 } from './outer-sandbox';
+export { type SandboxScene, type SceneOptions, sandboxScene } from './sandbox-scene';
