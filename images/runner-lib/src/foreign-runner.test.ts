@@ -1,28 +1,16 @@
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
-import { type ControlPlane, launchInSandbox, newRunFolder, type RunFolder, readRunnerImage, startControlPlane } from './testing';
+import { sandboxScene } from './testing';
 
 jest.setTimeout(60_000);
 
-const packageDir = path.resolve(__dirname, '..');
-let folder: RunFolder;
-let control: ControlPlane;
+const scene = sandboxScene(path.resolve(__dirname, '..'));
 let model: http.Server;
-
-beforeAll(() => {
-  execFileSync(process.execPath, [path.join(packageDir, 'bundle.mjs')]);
-});
-beforeEach(() => {
-  folder = newRunFolder();
-});
-afterEach(async () => {
-  await control.close();
+afterEach(() => {
   model.close();
   model.closeAllConnections();
-  folder.remove();
 });
 
 /** A runner that knows the contract and nothing of this library. */
@@ -52,24 +40,14 @@ describe('the entry wrapper for a foreign runner', () => {
     await once(model, 'listening');
     const address = model.address();
     const modelUrl = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
-    control = await startControlPlane({
-      gatewayDir: folder.gatewayDir,
-      ownerUid: folder.uid,
-      modelUrl,
-      decide: () => ({ decision: 'allow' }),
-    });
-    const file = path.join(folder.dir, 'foreign.js');
+    const file = path.join(scene.folder.dir, 'foreign.js');
     fs.writeFileSync(file, program);
-    const image = { ...readRunnerImage(path.join(packageDir, 'dist')), binds: [{ src: file, dest: '/opt/foreign.js' }] };
-    const { exitCode, output } = await launchInSandbox({
-      folder,
-      image,
-      control,
-      task: 'say it',
-      args: ['/opt/node', '/opt/foreign.js'],
+    const { exitCode, output } = await scene.run('say it', {
+      plane: { modelUrl },
+      launch: { image: { ...scene.image(), binds: [{ src: file, dest: '/opt/foreign.js' }] }, args: ['/opt/node', '/opt/foreign.js'] },
     });
     expect({ exitCode, output }).toEqual({ exitCode: 0, output: '' });
-    expect(control.results).toEqual([{ outcome: 'completed', summary: 'allow hello hello say it' }]);
-    expect(control.asked).toHaveLength(1);
+    expect(scene.control.results).toEqual([{ outcome: 'completed', summary: 'allow hello hello say it' }]);
+    expect(scene.control.asked).toHaveLength(1);
   });
 });

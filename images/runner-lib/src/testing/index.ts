@@ -1,11 +1,2 @@
-export { type AskedCall, type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane';
-export {
-  type LaunchedRun,
-  type LaunchOptions,
-  launchInSandbox,
-  newRunFolder,
-  type RunFolder,
-  type RunnerImage,
-  readRunnerImage,
-} from './outer-sandbox';
-export { type SandboxScene, type SceneOptions, sandboxScene } from './sandbox-scene';
+export type { LaunchedRun, RunnerImage } from './outer-sandbox';
+export { type SceneOptions, sandboxScene } from './sandbox-scene';
