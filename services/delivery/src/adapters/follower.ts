@@ -1,4 +1,12 @@
-import { type RecordedEvent, runStream, type StreamRef, type TimelineEvent, type WebhookEvent, webhookEvents } from '@fluidbox/contracts';
+import {
+  type RecordedEvent,
+  runStream,
+  type StreamRef,
+  type TimelineEvent,
+  timelineEvent,
+  type WebhookEvent,
+  webhookEvents,
+} from '@fluidbox/contracts';
 import type { EventStore, LogFollower, SqlClient } from '@fluidbox/event-store';
 import { uuidV5 } from '@fluidbox/seal';
 import type { Clock } from '@fluidbox/service-kit';
@@ -80,9 +88,10 @@ async function deliveriesFor(ports: FollowerPorts, event: Told, asked: readonly 
 }
 
 async function agentOf(store: FollowerPorts['store'], stream: StreamRef): Promise<string> {
-  const [first] = (await store.read(stream, { limit: 1 })) as readonly TimelineEvent[];
-  if (first?.type !== 'session.created') throw new Error(`run ${stream.id} does not begin with session.created`);
-  return first.data.agent;
+  const [first] = await store.read(stream, { limit: 1 });
+  const created = first === undefined ? null : timelineEvent(first);
+  if (created?.type !== 'session.created') throw new Error(`run ${stream.id} does not begin with session.created`);
+  return created.data.agent;
 }
 
 async function hashOf(store: FollowerPorts['store'], stream: StreamRef, seq: number): Promise<string> {

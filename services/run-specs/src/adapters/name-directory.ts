@@ -1,4 +1,4 @@
-import type { TimelineEvent } from '@fluidbox/contracts';
+import { timelineEvent } from '@fluidbox/contracts';
 import type { EventStore } from '@fluidbox/event-store';
 import type { NameDirectory } from '../app/ports';
 
@@ -18,9 +18,10 @@ export function nameDirectory(store: EventStore): NameDirectory {
   async function readOn(): Promise<void> {
     for (;;) {
       const seen = await store.scan({ after: position, limit: pageSize, categories: ['agent', 'policy'] });
-      for (const event of seen.events as readonly TimelineEvent[]) {
-        if (event.type === 'agent.created') add('agent', event.org, event.data.name);
-        if (event.type === 'policy.created') add('policy', event.org, event.data.name);
+      for (const recorded of seen.events) {
+        const event = timelineEvent(recorded);
+        if (event?.type === 'agent.created') add('agent', event.org, event.data.name);
+        if (event?.type === 'policy.created') add('policy', event.org, event.data.name);
       }
       if (seen.position <= position) return;
       position = seen.position;

@@ -11,7 +11,12 @@ function given(...groups: (readonly EventDraft[] | Problem)[]): AgentState {
     .flatMap((group) => (group instanceof Problem ? [] : [...group]))
     .reduce<AgentState>((state, draft) => {
       seq += 1;
-      return agentFold.evolve(state, { ...draft, seq, occurredAt: `2026-08-01T00:00:0${seq}.000Z` } as unknown as RecordedEvent);
+      return agentFold.evolve(state, {
+        ...draft,
+        version: 1,
+        seq,
+        occurredAt: `2026-08-01T00:00:0${seq}.000Z`,
+      } as unknown as RecordedEvent);
     }, agentFold.initial());
 }
 const create = (fields: Record<string, unknown> = {}, more = {}) =>

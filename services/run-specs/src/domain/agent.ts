@@ -11,7 +11,7 @@ import {
   Problem,
   type RecordedEvent,
   type ReviseAgentBody,
-  type TimelineEvent,
+  timelineEvent,
   type WorkspaceInput,
 } from '@fluidbox/contracts';
 
@@ -41,7 +41,8 @@ export interface AgentRevision {
 export const agentFold = {
   initial: (): AgentState => ({ status: 'absent' }),
   evolve(state: AgentState, recorded: RecordedEvent): AgentState {
-    const event = recorded as TimelineEvent;
+    const event = timelineEvent(recorded);
+    if (event === null) return state;
     if (event.type === 'agent.created') {
       return {
         status: 'known',

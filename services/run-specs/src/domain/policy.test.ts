@@ -17,7 +17,7 @@ function given(...texts: string[]): PolicyState {
     if (events instanceof Problem) throw events;
     return events.reduce((next, draft: EventDraft) => {
       seq += 1;
-      return policyFold.evolve(next, { ...draft, seq, occurredAt: '2026-08-01T00:00:00.000Z' } as unknown as RecordedEvent);
+      return policyFold.evolve(next, { ...draft, version: 1, seq, occurredAt: '2026-08-01T00:00:00.000Z' } as unknown as RecordedEvent);
     }, state);
   }, policyFold.initial());
 }
@@ -46,6 +46,18 @@ describe('publishing a policy', () => {
     expect(refused).toBeInstanceOf(Problem);
     expect(refused).toMatchObject({ code: 'stale_version', extra: { current_version: 2 } });
     expect(publish(given('a', 'b'), 'c', 2)).toHaveLength(1);
+  });
+
+  it('leaves out what only newer code understands, instead of reading it as its own', () => {
+    const newer = {
+      type: 'policy.deleted',
+      version: 2,
+      seq: 3,
+      data: {},
+      occurredAt: '2026-08-01T00:00:00.000Z',
+    } as unknown as RecordedEvent;
+    expect(policyFold.evolve(given('a'), { ...newer, version: 1 })).toMatchObject({ deleted: true });
+    expect(policyFold.evolve(given('a'), newer)).toEqual(given('a'));
   });
 
   it('finds a version by number, or the newest', () => {

@@ -1,11 +1,4 @@
-import {
-  type EventDraft,
-  type ImportPolicyBody,
-  type PolicyView,
-  Problem,
-  type RecordedEvent,
-  type TimelineEvent,
-} from '@fluidbox/contracts';
+import { type EventDraft, type ImportPolicyBody, type PolicyView, Problem, type RecordedEvent, timelineEvent } from '@fluidbox/contracts';
 import { type BacktestCounts, evolveProposals, type Proposal } from './proposal';
 
 /** A policy is a name with numbered, immutable versions. The newest governs new runs; a run keeps the one it froze. */
@@ -31,7 +24,8 @@ export interface PolicyVersion {
 export const policyFold = {
   initial: (): PolicyState => ({ status: 'absent' }),
   evolve(state: PolicyState, recorded: RecordedEvent): PolicyState {
-    const event = recorded as TimelineEvent;
+    const event = timelineEvent(recorded);
+    if (event === null) return state;
     if (event.type === 'policy.created') return { status: 'known', name: event.data.name, versions: [], deleted: false, proposals: [] };
     if (state.status === 'absent') return state;
     const known = { ...state, proposals: evolveProposals(state.proposals, event) };
