@@ -1,4 +1,5 @@
 import {
+  type AndOr,
   type ArithmeticCommand,
   type ArithmeticFor,
   type Assignment,
@@ -6,6 +7,8 @@ import {
   type Command,
   type CommandArgument,
   forEachChild,
+  type If,
+  type Pipeline,
   type Redirection,
   type Script,
   type Statement,
@@ -67,38 +70,10 @@ export class TreeBuilder {
     switch (node.type) {
       case 'Command':
         return this.#command(node, bases, place, false);
-      case 'AndOr': {
-        let after = both(bases);
-        node.commands.forEach((command, i) => {
-          if (i === 0) after = this.#node(command, bases, place);
-          else if (node.operators[i - 1] === '&&') {
-            const right = this.#node(command, after.ok, place);
-            after = { ok: right.ok, fail: union(after.fail, right.fail) };
-          } else {
-            const right = this.#node(command, after.fail, place);
-            after = { ok: union(after.ok, right.ok), fail: right.fail };
-          }
-        });
-        return after;
-      }
-      case 'Pipeline': {
-        const timed = node.prefixes.some((prefix) => prefix.type === 'Time');
-        const [only] = node.commands;
-        if (node.commands.length === 1 && only !== undefined) {
-          const after = only.type === 'Command' ? this.#command(only, bases, place, false, timed) : this.#node(only, bases, place);
-          return node.prefixes.some((prefix) => prefix.type === 'Negation') ? { ok: after.fail, fail: after.ok } : after;
-        }
-        const first = this.commands.length;
-        const rendered: string[] = [];
-        node.commands.forEach((command, i) => {
-          const at = this.commands.length;
-          if (command.type === 'Command') this.#command(command, bases, { ...place, role: 'pipeline' }, i > 0, timed && i === 0);
-          else this.#node(command, bases, { ...place, role: 'pipeline' });
-          rendered.push(this.commands[at]?.text ?? '');
-        });
-        if (this.commands.length > first) this.pipelines.push(rendered.join(' | '));
-        return both(bases);
-      }
+      case 'AndOr':
+        return this.#andOr(node, bases, place);
+      case 'Pipeline':
+        return this.#pipeline(node, bases, place);
       case 'Subshell':
         this.#statements(node.body.commands, bases, { ...place, role: 'subshell' });
         return both(bases);
@@ -106,16 +81,8 @@ export class TreeBuilder {
         return this.#statements(node.body.commands, bases, { ...place, role: 'group' });
       case 'CompoundList':
         return this.#statements(node.commands, bases, place);
-      case 'If': {
-        const inside = { ...place, role: 'condition' } as const;
-        let tested = this.#statements(node.clause.commands, bases, inside);
-        let end = anyway(this.#statements(node.then.commands, tested.ok, inside));
-        for (const branch of node.elif) {
-          tested = this.#statements(branch.clause.commands, tested.fail, inside);
-          end = union(end, anyway(this.#statements(branch.then.commands, tested.ok, inside)));
-        }
-        return both(union(end, node.else === undefined ? tested.fail : anyway(this.#statements(node.else.commands, tested.fail, inside))));
-      }
+      case 'If':
+        return this.#if(node, bases, place);
       case 'While': {
         const inside = this.#loopBases(node, bases);
         this.#statements(node.clause.commands, inside, { ...place, role: 'loop' });
@@ -165,6 +132,51 @@ export class TreeBuilder {
         this.overflow ??= `has a part of kind ${node.type} that we do not judge`;
         return both(null);
     }
+  }
+
+  #andOr(node: AndOr, bases: Bases, place: Place): After {
+    let after = both(bases);
+    node.commands.forEach((command, i) => {
+      if (i === 0) after = this.#node(command, bases, place);
+      else if (node.operators[i - 1] === '&&') {
+        const right = this.#node(command, after.ok, place);
+        after = { ok: right.ok, fail: union(after.fail, right.fail) };
+      } else {
+        const right = this.#node(command, after.fail, place);
+        after = { ok: union(after.ok, right.ok), fail: right.fail };
+      }
+    });
+    return after;
+  }
+
+  #pipeline(node: Pipeline, bases: Bases, place: Place): After {
+    const timed = node.prefixes.some((prefix) => prefix.type === 'Time');
+    const [only] = node.commands;
+    if (node.commands.length === 1 && only !== undefined) {
+      const after = only.type === 'Command' ? this.#command(only, bases, place, false, timed) : this.#node(only, bases, place);
+      return node.prefixes.some((prefix) => prefix.type === 'Negation') ? { ok: after.fail, fail: after.ok } : after;
+    }
+    const first = this.commands.length;
+    const rendered: string[] = [];
+    node.commands.forEach((command, i) => {
+      const at = this.commands.length;
+      if (command.type === 'Command') this.#command(command, bases, { ...place, role: 'pipeline' }, i > 0, timed && i === 0);
+      else this.#node(command, bases, { ...place, role: 'pipeline' });
+      rendered.push(this.commands[at]?.text ?? '');
+    });
+    if (this.commands.length > first) this.pipelines.push(rendered.join(' | '));
+    return both(bases);
+  }
+
+  #if(node: If, bases: Bases, place: Place): After {
+    const inside = { ...place, role: 'condition' } as const;
+    let tested = this.#statements(node.clause.commands, bases, inside);
+    let end = anyway(this.#statements(node.then.commands, tested.ok, inside));
+    for (const branch of node.elif) {
+      tested = this.#statements(branch.clause.commands, tested.fail, inside);
+      end = union(end, anyway(this.#statements(branch.then.commands, tested.ok, inside)));
+    }
+    return both(union(end, node.else === undefined ? tested.fail : anyway(this.#statements(node.else.commands, tested.fail, inside))));
   }
 
   /** A loop that moves the directory may stand anywhere from its second round on. */
