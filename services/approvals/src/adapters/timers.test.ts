@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { approvalIdOf, type EventDraft, runStream, type ServiceName, type StreamRef, streamNameOf } from '@fluidbox/contracts';
+import { approvalIdOf, runStream, type ServiceName, type StreamRef, streamNameOf } from '@fluidbox/contracts';
 import { createKekKeyring, createLedger, createPostgresStore, type EventStore, startFollower, testServiceUrl } from '@fluidbox/event-store';
 import { runFold } from '@fluidbox/run-stream';
 import { kekFromBytes } from '@fluidbox/seal';
@@ -9,13 +9,11 @@ import pg from 'pg';
 import { attendRun } from '../app/attend-run';
 import { lifecycle } from '../app/lifecycle';
 import type { Ports } from '../app/ports';
+import { draft, waitingCall } from '../app/waiting-call.fixture';
 import { runsWithTimers, timersFollower } from './timers';
 
-const digest = `sha256:${'a'.repeat(64)}`;
 const runId = '0198b3a0-0000-7000-8000-000000000002';
 const stream = runStream(runId, 'default');
-const draft = (type: string, data: Record<string, unknown>, content?: unknown) =>
-  ({ type, actor: 'service:test', data, ...(content === undefined ? {} : { content }) }) as unknown as EventDraft;
 
 const kek = kekFromBytes(randomBytes(32));
 
@@ -49,26 +47,7 @@ describe('approvals after a restart (H-AP-02), on Postgres', () => {
     const ids = { uuid: () => crypto.randomUUID() };
     const keyring = createKekKeyring({ store, kek, clock });
     const ledgerOf = (service: ServiceName) => createLedger({ store: storeOf(service), keyring, clock, ids, service });
-    const ask = (call: string, secs: number) => [
-      draft('tool.requested', { tool_call_id: call, tool: 'Bash', input_digest: digest, generation: 1 }, { input: {}, summary: '' }),
-      draft(
-        'approval.requested',
-        {
-          approval_id: approvalIdOf(runId, call),
-          tool_call_id: call,
-          tool: 'Bash',
-          input_digest: digest,
-          scope: 'once',
-          scope_key: 'Bash:x',
-          approvers: 1,
-          exclude_requester: false,
-          policy_digest: digest,
-          engine_version: '1',
-          expires_at: new Date(now + secs * 1_000).toISOString(),
-        },
-        { reason: '', risk: null },
-      ),
-    ];
+    const ask = (call: string, secs: number) => waitingCall(runId, call, now + secs * 1_000);
     /** One life of the service: its own caches, its own heap. `dying`: it dies before it settles anything. */
     const start = ({ dying = false } = {}) => {
       const ports: Ports = {

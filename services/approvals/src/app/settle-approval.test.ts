@@ -3,7 +3,6 @@ import {
   approvalIdOf,
   DecideApprovalBody,
   type EvaluateEdit,
-  type EventDraft,
   Problem,
   type ReplyOf,
   runStream,
@@ -17,13 +16,11 @@ import { createdRun, fakeClock, sequentialIds } from '@fluidbox/testing';
 import { attendRun } from './attend-run';
 import type { Ports } from './ports';
 import { settleApproval } from './settle-approval';
+import { draft, waitingCall } from './waiting-call.fixture';
 
-const digest = `sha256:${'a'.repeat(64)}`;
 const editedDigest = `sha256:${'b'.repeat(64)}`;
 const runId = '0198b3a0-0000-7000-8000-000000000002';
 const stream = runStream(runId, 'default');
-const draft = (type: string, data: Record<string, unknown>, content?: unknown) =>
-  ({ type, actor: 'service:test', data, ...(content === undefined ? {} : { content }) }) as unknown as EventDraft;
 
 /** The real use cases on a real ledger, in two processes' worth of caches; the gate's opinion is given by the test. */
 async function world() {
@@ -49,28 +46,8 @@ async function world() {
     ],
   }));
   const ask = async (call: string, ttlMs = 600_000): Promise<string> => {
-    const id = approvalIdOf(runId, call);
-    await gate.record(stream, [
-      draft('tool.requested', { tool_call_id: call, tool: 'Bash', input_digest: digest, generation: 1 }, { input: {}, summary: 's' }),
-      draft(
-        'approval.requested',
-        {
-          approval_id: id,
-          tool_call_id: call,
-          tool: 'Bash',
-          input_digest: digest,
-          scope: 'once',
-          scope_key: 'Bash:x',
-          approvers: 1,
-          exclude_requester: false,
-          policy_digest: digest,
-          engine_version: '1',
-          expires_at: new Date(clock.now().getTime() + ttlMs).toISOString(),
-        },
-        { reason: 'r', risk: null },
-      ),
-    ]);
-    return id;
+    await gate.record(stream, waitingCall(runId, call, clock.now().getTime() + ttlMs));
+    return approvalIdOf(runId, call);
   };
   const decide = (ports: Ports, id: string, decision: string, by = 'grace', more = {}) =>
     settleApproval(ports, {
