@@ -70,6 +70,5 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 export type Environment = Readonly<Record<string, string | undefined>>;
-export type StartService = <C>(definition: ServiceDefinition<C>, environment: Environment) => Promise<RunningService>;
 /** Exported as `startAllInOne` by the index of services/all-in-one: every service in this process, in order, each with its own Nest application. */
 export type StartAllInOne = (environment: Environment) => Promise<{ readonly services: readonly RunningService[]; stop(): Promise<void> }>;
