@@ -255,6 +255,8 @@ describe.each(wires.map((wire) => [wire.name, wire] as const))('upstreams of an 
     expect(await (await ask()).text()).toContain('deployment');
     expect(a.seen).toEqual([]);
     expect(await listUpstreams(facade.ports, { org: 'default', dialect: dialectOf(wire) })).toEqual([]);
+    const names = async (org: string) => (await facade.ports.upstreams.of(org, dialectOf(wire))).map(({ name }) => name);
+    expect([await names('default'), await names('other'), await names('third')]).toEqual([[null], ['a'], [null]]);
     // The same bytes in the row of this organisation do not open.
     const [stored] = await organisations.table.list('other', dialectOf(wire));
     if (stored === undefined) throw new Error('nothing was stored');
@@ -324,6 +326,41 @@ describe.each(wires.map((wire) => [wire.name, wire] as const))('upstreams of an 
     expect([response.status, a.seen.length, deployment.seen.length]).toEqual([503, 0, 0]);
     expect((await booked()).closings).toEqual([]);
     expect([await response.text(), ...facade.logged].join()).not.toContain(keyOf('a'));
+  });
+
+  it('a table that cannot be read any more when its request had its budget refuses, and nothing is spent', async () => {
+    const table = memoryUpstreams();
+    let reads = 0;
+    const list: typeof table.list = (...of) => {
+      reads += 1;
+      return reads > 1 ? Promise.reject(new Error('no database')) : table.list(...of);
+    };
+    await start({ table: { ...table, list } });
+    await facade.stop();
+    facade = await startFacade(deployment.url, {
+      spec: wire.spec(),
+      organisations,
+      // As if every append took longer than a list is believed.
+      ledger: (ledger) => ({
+        ...ledger,
+        decide: async (...of) => {
+          const result = await ledger.decide(...of);
+          facade.clock.advance(believedSecs * 1_000);
+          return result;
+        },
+      }),
+    });
+    expect([(await ask()).status, reads, deployment.seen.length]).toEqual([503, 2, 0]);
+    expect((await booked()).closings).toMatchObject([{ cause: 'not_sent' }]);
+  });
+
+  it('one that is refused with an answer without end is left', async () => {
+    await start();
+    a.answers((_request, _body, response) => void response.writeHead(503).write('{'));
+    await set('a', a.url);
+    await set('b', b.url);
+    expect(await (await ask()).text()).toContain('second');
+    await a.seen[0]?.closed;
   });
 
   it('a table that cannot be read refuses, before anything is reserved', async () => {

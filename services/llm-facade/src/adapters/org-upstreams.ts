@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import type { Clock } from '@fluidbox/service-kit';
 import {
   type FacadeLog,
@@ -29,6 +30,8 @@ export interface OrgUpstreamsOptions {
   readonly organisations: Organisations;
   readonly clock: Clock;
   readonly log: FacadeLog;
+  /** Of names that the configuration does not name. */
+  readonly lookup?: LookupFunction;
   readonly timeouts?: Pick<UpstreamOptions, 'firstByteMs' | 'idleMs'> | undefined;
 }
 
@@ -43,7 +46,7 @@ interface Kept {
  * The upstreams of an organisation, believed for a few seconds: a request costs a look into a map, and one of them every few seconds a statement. A list that
  * cannot be read or opened refuses the request: the deployment's own key is no replacement for that of an organisation.
  */
-export function orgUpstreams({ own, organisations, clock, log, timeouts }: OrgUpstreamsOptions): Upstreams {
+export function orgUpstreams({ own, organisations, clock, log, timeouts, lookup = publicLookup() }: OrgUpstreamsOptions): Upstreams {
   const kept = new Map<string, Kept>();
   const reading = new Map<string, Promise<readonly NamedUpstream[]>>();
   let failures = 0;
@@ -64,7 +67,7 @@ export function orgUpstreams({ own, organisations, clock, log, timeouts }: OrgUp
       const refusal = refuseUpstreamUrl(baseUrl, organisations.privateHosts);
       if (refusal !== null) return { name, upstream: unusable(refusal) };
       const isNamed = isNamedUpstream(new URL(baseUrl), organisations.privateHosts);
-      const options = { baseUrl, provider, key, hiddenKeys: keys, ...timeouts, ...(isNamed ? {} : { lookup: publicLookup }) };
+      const options = { baseUrl, provider, key, hiddenKeys: keys, ...timeouts, ...(isNamed ? {} : { lookup }) };
       return { name, upstream: createUpstream(options) };
     });
   };

@@ -12,7 +12,6 @@ export interface Served {
 export interface Asking {
   readonly caller: Caller;
   readonly streamed: boolean;
-  readonly givenUp: readonly AbortSignal[];
   /** `firstByteMs`: undefined where nobody stands behind it, and never did. */
   send(upstream: Upstream, firstByteMs: number | undefined): Promise<UpstreamAnswer>;
   /** The upstream may charge what it was sent and nobody knows: that is booked before the next one is asked. Answers where. */
@@ -43,7 +42,7 @@ export async function askUpstreams(
       error = thrown;
     }
     const end = endOf(answer, error);
-    const isOver = isLast || name === null || performance.now() - began >= totalMs || asking.givenUp.some(({ aborted }) => aborted);
+    const isOver = isLast || name === null || performance.now() - began >= totalMs;
     const verdict = isOver ? 'done' : verdictOn(end);
     if (name === null || verdict === 'done') {
       if (answer === undefined) throw error;

@@ -39,7 +39,6 @@ export async function serveModelRequest(
     askUpstreams(ports, await ports.upstreams.of(org, dialect.id), {
       caller,
       streamed: request.stream,
-      givenUp,
       send: (upstream, firstByteMs) => upstream.send({ path: route.path, headers, body: bodyOf(), givenUp, firstByteMs }),
       bookLost,
     });
@@ -55,8 +54,8 @@ export async function serveModelRequest(
   const { price } = caller.spec.price_table;
   if (price === null && (await isCostLimited(ports, caller))) throw new ModelRequestRefused(refusals.unknownPrice(caller.spec.model));
   const estimate = estimateOf(request.body.length, request.outputTokensMax, price, request.cachesForAnHour);
+  const held = { reservation: await reserve(ports, caller, estimate, exchange.hungUp) };
   const startedAt = ports.clock.now().getTime();
-  const held = { reservation: await reserve(ports, caller, estimate, exchange.hungUp), isOpen: true };
   const body = (): Buffer => {
     const within = outputWithin({ outputTokens: request.outputTokensMax, estimate, price }, held.reservation);
     return within === request.outputTokensMax ? request.body : dialect.withOutputMax(request.body, within);
@@ -64,10 +63,8 @@ export async function serveModelRequest(
   /** What an upstream may have charged is closed in full; the next one is asked within what the budgets then still admit. */
   const bookLost = async (): Promise<string> => {
     const { reservationId } = held.reservation;
-    held.isOpen = false;
     await book(ports, caller.stream, (run) => settlePessimistically(run, reservationId));
     held.reservation = await reserve(ports, caller, estimate, exchange.hungUp);
-    held.isOpen = true;
     return reservationId;
   };
 
@@ -75,8 +72,7 @@ export async function serveModelRequest(
   try {
     asked = await ask(body, bookLost);
   } catch (error) {
-    if (held.isOpen)
-      await bookFailure(ports, { caller, route, request, reservation: held.reservation, estimate, startedAt, exchange }, error);
+    await bookFailure(ports, { caller, route, request, reservation: held.reservation, estimate, startedAt, exchange }, error);
     return refuseFailure(error);
   }
   const { answer, served } = asked;
