@@ -28,6 +28,7 @@ import { type ConnectOptions, connectNats } from './connect';
 import { encodeProblem } from './envelope';
 import { InFlight } from './in-flight';
 import { decodeLogMessage, encodeLogMessage } from './log-message';
+import { headersOf, metaFrom } from './message-headers';
 import { ensureStreams } from './streams';
 
 /** Wake-ups kept while the server is away; beyond that the readers find what is missing in Postgres. */
@@ -293,22 +294,3 @@ const unavailable = (command: Command, why: string, cause?: unknown): Problem =>
 
 const isNoResponders = (error: unknown): boolean =>
   error instanceof NoRespondersError || (error instanceof RequestError && error.isNoResponders());
-
-const headerNames = { org: 'fb-org', principal: 'fb-principal', traceparent: 'traceparent' } as const;
-
-function headersOf(meta: RequestMeta) {
-  const carried = headers();
-  for (const key of ['org', 'principal', 'traceparent'] as const) {
-    const value = meta[key];
-    if (value !== null) carried.set(headerNames[key], value);
-  }
-  return carried;
-}
-
-function metaFrom(message: Msg): RequestMeta {
-  const read = (name: string): string | null => {
-    const value = message.headers?.get(name);
-    return value === undefined || value === '' ? null : value;
-  };
-  return { org: read(headerNames.org), principal: read(headerNames.principal), traceparent: read(headerNames.traceparent) };
-}
