@@ -35,3 +35,23 @@ export async function freePort(preferred?: number, taken: ReadonlySet<number> = 
   }
   throw new Error(`no free port on ${loopback} between ${serverPorts.first} and ${serverPorts.last}`);
 }
+
+const triesMax = 3;
+const portWasTaken = /address already in use/i;
+
+/**
+ * Starts a server on the preferred port or on another free one. Between the look at a port and the server's bind another process may take it; then the
+ * server says so as it fails, and is started on another port.
+ */
+export async function onAFreePort<T>(preferred: number | undefined, start: (port: number) => Promise<T>): Promise<T> {
+  const taken = new Set<number>();
+  for (;;) {
+    const port = await freePort(preferred, taken);
+    try {
+      return await start(port);
+    } catch (error) {
+      taken.add(port);
+      if (taken.size === triesMax || !(error instanceof Error) || !portWasTaken.test(error.message)) throw error;
+    }
+  }
+}

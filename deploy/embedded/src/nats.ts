@@ -6,7 +6,7 @@ import { isAlive } from '@fluidbox/tooling/identity';
 import { type EndingSteps, endOrphan, endProcess, lastLines, type ManagedChild, processesOf, startChild } from './child-process';
 import { EmbeddedFailure } from './embedded-failure';
 import { makePrivateFolder, writeFileAtomically } from './files';
-import { freePort } from './free-port';
+import { onAFreePort } from './free-port';
 import { natsBinary } from './nats-binary';
 import { type NatsUser, natsConfigText } from './nats-config';
 
@@ -45,10 +45,15 @@ const files = (options: Omit<NatsOptions, 'users'>) => ({
 
 /** Starts nats-server with JetStream on 127.0.0.1. A server left by a killed process is ended first. */
 export async function startNats(options: NatsOptions): Promise<RunningNats> {
-  const at = files(options);
   makePrivateFolder(options.dir);
   await endNatsOrphan(options);
-  const port = options.exactPort === true && options.port !== undefined ? options.port : await freePort(options.port);
+  return options.exactPort === true && options.port !== undefined
+    ? startOn(options.port, options)
+    : onAFreePort(options.port, (port) => startOn(port, options));
+}
+
+async function startOn(port: number, options: NatsOptions): Promise<RunningNats> {
+  const at = files(options);
   const limits = { maxPayloadBytes: natsPayloadBytesMin, maxFileBytes: FILE_STORE_BYTES_MAX };
   writeFileAtomically(at.config, natsConfigText({ port, storeDir: at.store, users: options.users, ...limits }));
   const child = await startChild({

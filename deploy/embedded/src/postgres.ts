@@ -8,7 +8,7 @@ import { Client } from 'pg';
 import { type EndingSteps, endOrphan, endProcess, lastLines, type ManagedChild, processesOf, startChild } from './child-process';
 import { EmbeddedFailure } from './embedded-failure';
 import { makePrivateFolder, readIfPresent, syncFolder, writeFileAtomically } from './files';
-import { freePort } from './free-port';
+import { onAFreePort } from './free-port';
 import { postgresBinaries } from './postgres-binaries';
 import { asAllowedUser, requirePostgresUser } from './postgres-user';
 
@@ -64,7 +64,12 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   await endPostgresOrphan(options);
   const password = superuserPassword(at.password);
   if (!fs.existsSync(path.join(at.data, 'PG_VERSION'))) await initialiseCluster(options.dir, at, options.durable !== false);
-  const port = await freePort(options.port);
+  const start = (port: number) => onceBackendsAreGone(() => startOn(port, password, options));
+  return options.exactPort === true && options.port !== undefined ? start(options.port) : onAFreePort(options.port, start);
+}
+
+async function startOn(port: number, password: string, options: PostgresOptions): Promise<RunningPostgres> {
+  const at = files(options);
   const server = asAllowedUser(postgresBinaries().postgres, ['-D', at.data, ...settingsArguments(port, options)]);
   const child = await startChild({
     name: 'postgres',
@@ -166,7 +171,7 @@ function settingsArguments(port: number, options: PostgresOptions): string[] {
 }
 
 /** When the server was killed its backends end by themselves a moment later; until then a new one refuses their shared memory. */
-async function _withLastBackendsGone(start: () => Promise<ManagedChild>): Promise<ManagedChild> {
+async function onceBackendsAreGone<T>(start: () => Promise<T>): Promise<T> {
   for (let left = BACKENDS_GONE_TRIES; ; left--) {
     try {
       return await start();
