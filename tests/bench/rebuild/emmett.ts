@@ -6,8 +6,9 @@ import type { Client } from 'pg';
 import type { Servers } from '../support/servers';
 import { callOf, eventsPerRun } from './log';
 
-type Decided = Event<'tool.decision', { tool: string; verdict: string }>;
-type Requested = Event<'tool.requested', { tool: string }>;
+// Names of their own: another bench may have left events of the ledger's names in Emmett's tables.
+type Decided = Event<'rebuilt.tool.decision', { tool: string; verdict: string }>;
+type Requested = Event<'rebuilt.tool.requested', { tool: string }>;
 
 /** Emmett's shape of the same: the same events in its tables, a projection that sums decisions by batches of the same size. */
 export async function emmettRebuild(
@@ -24,18 +25,18 @@ export async function emmettRebuild(
     const events = Array.from({ length: calls }, (_, call) => callOf(call)).flat();
     await store.appendToStream(
       `run-${randomUUID()}`,
-      events.map(({ type, data }) => ({ type, data: { ...data } })),
+      events.map(({ type, data }) => ({ type: `rebuilt.${type}`, data: { ...data } })),
     );
   }
   // A name of its own each time: under an old one it would go on where it ended.
   const projection = () =>
     postgreSQLRawBatchSQLProjection<Decided | Requested>({
       name: `decisions_${randomUUID()}`,
-      canHandle: ['tool.decision', 'tool.requested'],
+      canHandle: ['rebuilt.tool.decision', 'rebuilt.tool.requested'],
       evolve: (events) => {
         const counts = new Map<string, { tool: string; verdict: string; calls: number }>();
         for (const event of events) {
-          if (event.type !== 'tool.decision') continue;
+          if (event.type !== 'rebuilt.tool.decision') continue;
           const { tool, verdict } = event.data;
           const known = counts.get(`${tool} ${verdict}`) ?? { tool, verdict, calls: 0 };
           known.calls += 1;
