@@ -38,6 +38,20 @@ describe('the key of the provider', () => {
     expect(read(guard.watching(), other, size)).toEqual({ text: other, error: undefined });
   });
 
+  it.each(sizes)('is kept out with every other one, of whatever length, in pieces of %i bytes', (size) => {
+    const others = ['sk-second-012345', `sk-third-${'x'.repeat(40)}`];
+    const several = keyGuard([key, ...others, key, 'short']);
+    for (const one of [key, ...others]) {
+      expect(read(several.cleaning(), `a ${one} b short`, size).text).toBe('a [provider key] b short');
+      const ended = read(several.watching(), `a ${one} b`, size);
+      expect([ended.error instanceof Error, ended.text.includes(one)]).toEqual([true, false]);
+      expect(several.clean(`a ${one}`)).toBe('a [provider key]');
+    }
+    const clean = 'sk-second-0 and sk-third-xxxx, and more of it that is no key at all';
+    expect(read(several.watching(), clean, size)).toEqual({ text: clean, error: undefined });
+    expect(read(several.cleaning(), clean, size)).toEqual({ text: clean, error: undefined });
+  });
+
   it('is replaced in a text, unless it is too short to be one', () => {
     expect(guard.clean(`x${key}`)).toBe('x[provider key]');
     expect(keyGuard(['key']).clean('a key')).toBe('a key');
