@@ -34,7 +34,11 @@ const program = `
 
 describe('the entry wrapper for a foreign runner', () => {
   it('gives it loopback URLs, its tokens and a model door that adds the token', async () => {
-    model = http.createServer((_request, response) => response.writeHead(200).end('{"said":"hello"}')).listen(0, '127.0.0.1');
+    // It reads before it answers, as a provider does: a server that closes on what it has not read resets the connection, and the answer may be lost with it.
+    model = http.createServer((request, response) => {
+      request.resume().once('end', () => response.writeHead(200).end('{"said":"hello"}'));
+    });
+    model.listen(0, '127.0.0.1');
     // As a real provider's, its idle connections outlive a pause of a busy machine.
     model.keepAliveTimeout = 0;
     await once(model, 'listening');
