@@ -27,7 +27,8 @@ const program = `
     const answer = await post(base + '/permission', tokens.tool, { tool_call_id: 'c1', tool: 'Bash', input: { command: 'true' } });
     const forwarded = await post(env.ANTHROPIC_BASE_URL + '/v1/messages', env.ANTHROPIC_API_KEY, {});
     const direct = await post(env.FLUIDBOX_LLM_URL + '/internal/llm/v1/messages', tokens.llm, {});
-    const summary = [answer.decision, forwarded.said, direct.said, env.FLUIDBOX_TASK].join(' ');
+    const said = (answer) => answer.said ?? JSON.stringify(answer);
+    const summary = [answer.decision, said(forwarded), said(direct), env.FLUIDBOX_TASK].join(' ');
     await post(base + '/result', tokens.control, { outcome: 'completed', summary });
   })();
 `;
