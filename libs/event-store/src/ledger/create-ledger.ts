@@ -19,6 +19,9 @@ export interface LedgerOptions {
 
 const pageSize = 1_000;
 
+/** With its organisation: who asks for a stream under another one is answered from nothing, never from what this process knows of the real one. */
+const cachedAs = (stream: Pick<StreamRef, 'category' | 'id' | 'org'>): string => `${stream.org}/${streamNameOf(stream)}`;
+
 export function createLedger(options: LedgerOptions): Ledger {
   const { store, keyring, clock, ids, service } = options;
   const cache = new FoldCache(options.streamsMax ?? 5_000);
@@ -28,7 +31,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   const reads = new OneAtATime();
 
   const readToHead = async <S>(fold: Fold<S>, stream: StreamRef): Promise<{ state: S; version: number }> => {
-    const name = streamNameOf(stream);
+    const name = cachedAs(stream);
     for (;;) {
       let read = cache.readAfter(name, fold);
       if (read === 0) cache.start(name, fold);
@@ -45,9 +48,9 @@ export function createLedger(options: LedgerOptions): Ledger {
       if (folded !== null) return folded;
     }
   };
-  const catchUp = <S>(fold: Fold<S>, stream: StreamRef) => reads.run(streamNameOf(stream), () => readToHead(fold, stream));
+  const catchUp = <S>(fold: Fold<S>, stream: StreamRef) => reads.run(cachedAs(stream), () => readToHead(fold, stream));
   const current = async <S>(fold: Fold<S>, stream: StreamRef): Promise<{ state: S; version: number }> =>
-    cache.get(streamNameOf(stream), fold) ?? (await catchUp(fold, stream));
+    cache.get(cachedAs(stream), fold) ?? (await catchUp(fold, stream));
 
   const prepare = async (stream: StreamRef, drafts: readonly EventDraft[], created?: RunKeys) => {
     for (const { type } of drafts) {
@@ -70,21 +73,20 @@ export function createLedger(options: LedgerOptions): Ledger {
     ...(decision.accounts === undefined ? {} : { accounts: decision.accounts }),
   });
 
-  const decide: Ledger['decide'] = (fold, stream, decideOn) => turns.run(streamNameOf(stream), () => decideInTurn(fold, stream, decideOn));
+  const decide: Ledger['decide'] = (fold, stream, decideOn) => turns.run(cachedAs(stream), () => decideInTurn(fold, stream, decideOn));
 
   const decideInTurn = async <S, R>(
     fold: Fold<S>,
     stream: StreamRef,
     decideOn: (state: S, version: number) => Decision<R> | Promise<Decision<R>>,
   ): Promise<R> => {
-    const name = streamNameOf(stream);
     const { state, version } = await current(fold, stream);
     const first = await decideOn(state, version);
     if (first.events.length === 0) return first.result;
     const [answer] = await store.append([await groupOf(stream, first, version)]);
     if (answer === undefined) throw new Error('the store gave no answer');
-    if (answer.ok || answer.reason !== 'conflict') return settled(name, answer, first);
-    cache.apply(name, answer.missed);
+    if (answer.ok || answer.reason !== 'conflict') return settled(stream, answer, first);
+    cache.apply(cachedAs(stream), answer.missed);
     return decideUnderLock(fold, stream, decideOn);
   };
 
@@ -94,26 +96,25 @@ export function createLedger(options: LedgerOptions): Ledger {
     stream: StreamRef,
     decideOn: (state: S, version: number) => Decision<R> | Promise<Decision<R>>,
   ): Promise<R> => {
-    const name = streamNameOf(stream);
     const known = await current(fold, stream);
     let decision: Decision<R> | null = null;
     const answer = await store.appendLocked(stream, known.version, async (missed, version) => {
-      cache.apply(name, missed);
+      cache.apply(cachedAs(stream), missed);
       const { state } = await current(fold, stream);
       decision = await decideOn(state, version);
       return decision.events.length === 0 ? null : groupOf(stream, decision, version);
     });
     const made = decision as Decision<R> | null;
-    if (made === null) throw new Error(`nothing was decided on ${name}`);
-    return answer === null ? made.result : settled(name, answer, made);
+    if (made === null) throw new Error(`nothing was decided on ${streamNameOf(stream)}`);
+    return answer === null ? made.result : settled(stream, answer, made);
   };
 
-  const settled = <R>(name: string, answer: AppendResult, decision: Decision<R>): R => {
+  const settled = <R>(stream: StreamRef, answer: AppendResult, decision: Decision<R>): R => {
     if (answer.ok) {
-      cache.apply(name, answer.events);
+      cache.apply(cachedAs(stream), answer.events);
       return decision.result;
     }
-    throw refusal(name, answer.reason);
+    throw refusal(streamNameOf(stream), answer.reason);
   };
 
   return {
@@ -121,21 +122,20 @@ export function createLedger(options: LedgerOptions): Ledger {
     keyring,
     decide,
     record: async (stream, drafts, fence) => {
-      const name = streamNameOf(stream);
       const events = await prepare(stream, drafts);
       const [answer] = await store.append([
         { stream, events, expected: 'any', ...(fence?.generation === undefined ? {} : { generation: fence.generation }) },
       ]);
       if (answer === undefined) throw new Error('the store gave no answer');
       if (answer.ok) {
-        cache.apply(name, answer.events);
+        cache.apply(cachedAs(stream), answer.events);
         return { firstSeq: answer.firstSeq, lastSeq: answer.lastSeq };
       }
       if (answer.reason === 'closed') return null;
-      throw refusal(name, answer.reason);
+      throw refusal(streamNameOf(stream), answer.reason);
     },
     state: async (fold, stream, read) => (read?.fresh === true ? catchUp(fold, stream) : current(fold, stream)),
-    apply: (message) => cache.applyMessage(message),
+    apply: (message) => cache.applyMessage({ ...message, stream: cachedAs(message) }),
     doubt: () => cache.doubt(),
     readOpened: async (stream, page) => {
       const name = streamNameOf(stream);

@@ -83,6 +83,14 @@ describe.each(kinds)('ledger on %s', (_name, open) => {
     expect(await runs.store.head(run)).toMatchObject({ version: 2 });
   });
 
+  it('knows a stream by its organisation, too: under another one it is empty, however well it is known under its own', async () => {
+    const runs = await ledger();
+    const run = newRun();
+    await runs.decide(counter, run, grant);
+    expect((await runs.state(counter, { ...run, org: 'other' })).state).toEqual({ grants: 0, last: 0 });
+    expect((await runs.state(counter, run)).state).toEqual({ grants: 1, last: 1 });
+  });
+
   it('decides again on what it missed: three processes, no lost update, every decision ends', async () => {
     const processes = [await ledger(), await ledger(), await ledger()];
     const run = newRun();
