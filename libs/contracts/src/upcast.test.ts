@@ -1,5 +1,5 @@
 import type { RecordedEvent } from './timeline';
-import { timelineEvent, type Upcasts, upcast, versionOf } from './upcast';
+import { actionableEvent, timelineEvent, type Upcasts, upcast, versionOf } from './upcast';
 
 const event = (type: string, version: number, data: Record<string, unknown> = {}): RecordedEvent => ({
   seq: 1,
@@ -33,5 +33,10 @@ describe('upcasts', () => {
     }
     expect(timelineEvent(event('run.error', 3), table)).not.toBeNull();
     expect(timelineEvent(event('run.error', 2))).toBeNull();
+  });
+
+  it('tell a follower that acts on each event what it does not understand, instead of leaving it out', () => {
+    expect(actionableEvent(event('run.error', 3), table)).toMatchObject({ type: 'run.error', version: 3 });
+    expect(() => actionableEvent(event('run.error', 4), table)).toThrow('run.error version 4 is newer than this process');
   });
 });

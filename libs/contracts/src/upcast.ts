@@ -22,3 +22,14 @@ export function upcast<E extends Pick<RecordedEvent, 'type' | 'version' | 'data'
 export function timelineEvent(event: RecordedEvent, table: Upcasts = upcasts): TimelineEvent | null {
   return isEventType(event.type) && event.version <= versionOf(event.type, table) ? (event as TimelineEvent) : null;
 }
+
+/**
+ * The same for a follower that acts on every event it asks for: to leave one out would lose a timer or a message for good. It throws, so that the event is
+ * parked with this reason and handled again once the newer code runs.
+ */
+export function actionableEvent(event: RecordedEvent, table: Upcasts = upcasts): TimelineEvent {
+  const known = timelineEvent(event, table);
+  if (known === null)
+    throw new Error(`${event.type} version ${event.version} is newer than this process: upgrade it, then replay what is parked`);
+  return known;
+}

@@ -159,3 +159,24 @@ describe('approvals after a restart (H-AP-02), on Postgres', () => {
     await two.close();
   });
 });
+
+describe('the follower of the timers', () => {
+  const asked = {
+    seq: 1,
+    globalPosition: 1,
+    eventId: 'e',
+    org: 'default',
+    stream: `run-${runId}`,
+    type: 'approval.requested',
+    actor: 'service:gate',
+    occurredAt: '2026-01-01T00:00:00.000Z',
+    data: { approval_id: 'apr_x', expires_at: '2026-01-01T00:10:00.000Z' },
+  };
+  it.each([1, 2])('acts on each event it understands and passes none over that it does not: version %i', async (version) => {
+    const query = jest.fn(async () => ({ rows: [], rowCount: 1 }));
+    const handled = timersFollower({ wake: () => undefined, wakeKnown: () => undefined }).handle([{ ...asked, version }], { query });
+    if (version === 1) await handled;
+    else await expect(handled).rejects.toThrow('approval.requested version 2 is newer');
+    expect(query).toHaveBeenCalledTimes(version === 1 ? 1 : 0);
+  });
+});

@@ -1,4 +1,5 @@
 import {
+  actionableEvent,
   type EventType,
   type LogMessage,
   type RunStatus,
@@ -27,7 +28,7 @@ export const timersFollower = (loop: Pick<StreamLoop, 'wake' | 'wakeKnown'>): Lo
   categories: ['run'],
   types,
   async handle(events, tx) {
-    for (const event of events as readonly TimelineEvent[]) {
+    for (const event of events.map((each) => actionableEvent(each))) {
       const stream = streamOf(event);
       switch (event.type) {
         case 'approval.requested': {

@@ -1,8 +1,8 @@
 import {
+  actionableEvent,
   type RecordedEvent,
   runStream,
   type StreamRef,
-  type TimelineEvent,
   timelineEvent,
   type WebhookEvent,
   webhookEvents,
@@ -54,11 +54,12 @@ async function deliveriesOf(ports: FollowerPorts, events: readonly RecordedEvent
     [[...new Set(events.map((event) => event.org))]],
   );
   const made: NewDelivery[] = [];
-  for (const event of subscribers.length === 0 ? [] : (events as readonly TimelineEvent[])) {
+  for (const each of subscribers.length === 0 ? [] : events) {
+    const event = actionableEvent(each);
     if (event.type !== 'approval.requested' && event.type !== 'run.result') continue;
     // Whoever subscribes is told of what comes after, also when the follower is behind.
     const asked = subscribers.filter(
-      (each) => each.org_id === event.org && each.events.includes(event.type) && each.created_at.getTime() <= Date.parse(event.occurredAt),
+      (one) => one.org_id === event.org && one.events.includes(event.type) && one.created_at.getTime() <= Date.parse(event.occurredAt),
     );
     if (asked.length > 0) made.push(...(await deliveriesFor(ports, event, asked)));
   }
