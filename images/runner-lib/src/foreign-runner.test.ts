@@ -35,7 +35,6 @@ const program = `
 
 describe('the entry wrapper for a foreign runner', () => {
   it('gives it loopback URLs, its tokens and a model door that adds the token', async () => {
-    // It reads before it answers, as a provider does: a server that closes on what it has not read resets the connection, and the answer may be lost with it.
     model = http.createServer((request, response) => {
       request.resume().once('end', () => response.writeHead(200).end('{"said":"hello"}'));
     });

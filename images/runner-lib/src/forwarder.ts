@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { forwardedHeaders, forwardedPath, type Refusal, readRefusal } from './forward-rules';
-import { forwardPatiently } from './patient-forward';
+import { forwardWhole } from './forward-whole';
 import { type Endpoint, openRequest } from './transport';
 
 export interface ForwarderOptions {
@@ -81,8 +81,7 @@ function forward(
     if ([401, 403, 429].includes(answer.statusCode ?? 0)) watchRefusal(answer, onRefusal);
     answer.pipe(response);
   };
-  if (waitsWhenBusy === true) void forwardPatiently({ request, response, open, relay });
-  else request.pipe(open().on('response', relay));
+  void forwardWhole({ request, response, open, relay, waitsWhenBusy: waitsWhenBusy === true });
 }
 
 /** The program asks again at a 502 as it does after a cut, and whoever reads its log finds the reason. */

@@ -102,3 +102,64 @@ describe.each([false, true])('a forwarder whose door is shut (waits: %s)', (wait
     fs.rmSync(path.dirname(socketPath), { recursive: true });
   });
 });
+
+describe('a forwarder', () => {
+  let folder: string;
+  let forwarder: Forwarder;
+  let server: http.Server;
+  let connections = 0;
+  const bodies: string[] = [];
+  beforeAll(async () => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'fbfw-'));
+    const socketPath = path.join(folder, 'llm.sock');
+    server = http.createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+      bodies.push(Buffer.concat(chunks).toString('utf8'));
+      response.end('served');
+    });
+    server.on('connection', () => {
+      connections += 1;
+    });
+    server.listen(socketPath);
+    await once(server, 'listening');
+    forwarder = await startForwarder({
+      llm: { kind: 'unix', socketPath },
+      token: 'run-token',
+      listen: { port: 0 },
+      onRefusal: () => undefined,
+    });
+  });
+  afterAll(() => {
+    forwarder.close();
+    server.close();
+    fs.rmSync(folder, { recursive: true });
+  });
+
+  const begin = (headers: http.OutgoingHttpHeaders) =>
+    http.request({ port: forwarder.port, host: '127.0.0.1', path: '/v1/messages', method: 'POST', agent: false, headers });
+  const textOf = async (request: http.ClientRequest): Promise<[number | undefined, string]> => {
+    const [answer] = (await once(request, 'response')) as [http.IncomingMessage];
+    let text = '';
+    for await (const chunk of answer as AsyncIterable<Buffer>) text += chunk.toString('utf8');
+    return [answer.statusCode, text];
+  };
+
+  it('knocks at the door with the whole request: nothing is left to be written when the answer comes', async () => {
+    const request = begin({});
+    request.write('{"input":');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(connections).toBe(0);
+    request.end('"x"}');
+    expect(await textOf(request)).toEqual([200, 'served']);
+    expect([connections, bodies]).toEqual([1, ['{"input":"x"}']]);
+  });
+
+  it('refuses a request that it will not hold, by its size', async () => {
+    const request = begin({ 'content-length': 65 * 1024 * 1024 });
+    request.flushHeaders();
+    expect(await textOf(request)).toEqual([413, expect.stringContaining('67108864 bytes')]);
+    request.destroy();
+    expect(connections).toBe(1);
+  });
+});
