@@ -84,7 +84,8 @@ function readLines(stream: NodeJS.ReadableStream, onLine: (line: string) => void
   stream.setEncoding('utf8');
   stream.on('data', (text: string) => {
     rest += text;
-    if (rest.length > lineCharsMax && !rest.includes('\n')) return onTooLong();
+    // Only what came is looked at: a line may come in thousands of pieces.
+    if (!text.includes('\n')) return rest.length > lineCharsMax ? onTooLong() : undefined;
     const lines = rest.split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) if (line.trim() !== '') onLine(line);
