@@ -14,8 +14,7 @@ export class TreeRefused extends Error {
 
 /**
  * Writes entries below a fresh folder. Each parent is opened as a real folder at the moment of writing, so an entry can never be written
- * through a link that an earlier one made. Call `removeLeavingLinks` or `refuseLeavingLinks` at the end: only then is it known where
- * a link leads.
+ * through a link that an earlier one made. Call `removeLeavingLinks` at the end: only then is it known where a link leads.
  */
 export class TreeWriter {
   readonly #root: RootedFolder;
@@ -36,12 +35,6 @@ export class TreeWriter {
   }
   get bytes(): number {
     return this.#bytes;
-  }
-
-  folder(path: BytePath): void {
-    this.#check(path, 0);
-    this.#files -= 1;
-    this.#below(`${path}/x`, () => undefined);
   }
 
   file(path: BytePath, executable: boolean, content: Buffer): void {
@@ -65,10 +58,6 @@ export class TreeWriter {
       if (this.owner !== null) fs.lchownSync(parent.at(name), this.owner, this.owner);
     });
     this.#links.push(path);
-  }
-
-  refuseLeavingLinks(): void {
-    for (const path of this.#links) if (!linkStaysInside(path, this.#lookUp)) throw new TreeRefused(path, 'is a link that leads outside');
   }
 
   /** Removes links that lead outside; one removed link can keep another one inside, so it is done until none is left. */
