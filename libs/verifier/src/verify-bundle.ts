@@ -40,11 +40,15 @@ export interface Report {
   readonly checkpoints: readonly { readonly seq: number; readonly at: string; readonly kid: string }[];
   readonly artifacts: readonly { readonly seq: number; readonly kind: string; readonly name: string; readonly sha256: string }[];
   readonly witnessed: number | null;
+  /** What is worth knowing and changes no verdict. */
+  readonly notes: readonly string[];
 }
 
 const format = 'fluidbox-bundle/1';
 const checkpointType = 'fbx-checkpoint+jws';
 const depthMax = 512;
+/** Of 64 bytes in base64url. */
+const signatureChars = 86;
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 type Members = { readonly [name: string]: Json };
@@ -154,6 +158,7 @@ class Reading {
   specDigest: string | null = null;
   lastType = '';
   ended = false;
+  readonly notes: string[] = [];
 
   get signedTo(): number {
     return this.checkpoints.at(-1)?.seq ?? 0;
@@ -305,10 +310,19 @@ class Reading {
   }
 
   /** Heads that somebody else kept. Answers the last one of this run. */
-  witness(lines: readonly string[]): number {
+  witness(file: string): number {
+    const lines = file.split('\n');
+    // Whoever writes it ends each line with a newline. What stands behind the last one is whole, or what a crash left of a line.
+    const unended = lines.pop() ?? '';
+    if (isTorn(unended)) this.notes.push('the last line of the witness file is torn, as a crash leaves it: nothing was compared with it');
+    else lines.push(unended);
     let last = 0;
-    for (const line of lines) {
-      const jws = line.startsWith('{') ? text(object(parsed(line, false), 'a witness').jws, 'jws') : line;
+    for (const line of lines.filter((each) => each.trim() !== '')) {
+      const jws = jwsIn(line);
+      if (jws === null) {
+        this.notes.push('a head in the witness file is not signed: nothing was compared with it');
+        continue;
+      }
       const [header, payload = '', signature] = jws.split('.');
       const body = base64url(payload, 'a witnessed head').toString('utf8');
       const head = object(parsed(body), 'a witnessed head');
@@ -318,6 +332,23 @@ class Reading {
       last = Math.max(last, Number(head.seq));
     }
     return last;
+  }
+}
+
+/** What a line of a witness file holds; null where it says that nobody signed. */
+function jwsIn(line: string): string | null {
+  if (!line.startsWith('{')) return line;
+  const { jws } = object(parsed(line, false), 'a witness');
+  return jws === null ? null : text(jws, 'jws');
+}
+/** The beginning of a line: an object that does not close, or a JWS whose signature is not all there. */
+function isTorn(line: string): boolean {
+  if (line.trim() === '') return false;
+  if (!line.startsWith('{')) return (line.split('.')[2] ?? '').length < signatureChars;
+  try {
+    return JSON.parse(line) === undefined;
+  } catch {
+    return true;
   }
 }
 
@@ -354,7 +385,7 @@ export function verifyBundle(file: Buffer, trust: Trust, witness?: string): Repo
     }
     line = 0;
     reading.close();
-    if (witness !== undefined) witnessed = reading.witness(witness.split('\n').filter((each) => each.trim() !== ''));
+    if (witness !== undefined) witnessed = reading.witness(witness);
   } catch (error) {
     // A value that is nested too deep ends in a RangeError; whatever else happens here, this is no bundle to rely on.
     const what = error instanceof Error ? error.message : String(error);
@@ -376,6 +407,7 @@ export function verifyBundle(file: Buffer, trust: Trust, witness?: string): Repo
     checkpoints: reading.checkpoints,
     artifacts: reading.artifacts,
     witnessed,
+    notes: reading.notes,
   };
 }
 

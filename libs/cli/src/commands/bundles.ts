@@ -130,7 +130,8 @@ function reportLines(report: Report, from: string | null): string[] {
   );
   const witnessed =
     report.witnessed === null ? [] : [`  witnessed ${report.witnessed === 0 ? 'nothing of this run' : `to event ${report.witnessed}`}`];
-  const lines = [`${about}${report.events} events, ${signedText(report)}`, ...signers, ...artifacts, ...witnessed];
+  const notes = report.notes.map((each) => `  note      ${each}`);
+  const lines = [`${about}${report.events} events, ${signedText(report)}`, ...signers, ...artifacts, ...witnessed, ...notes];
   switch (verdict) {
     case 'verified':
       return [`verified  ${lines[0]}`, ...lines.slice(1), `  trusted   ${from}`];

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileWitness } from './witness-file';
@@ -23,6 +23,23 @@ describe('a file that keeps heads', () => {
     }
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toEqual([1, 2, 3, 4].map((seq) => ({ stream: 'run-a', seq, hash: 'h', jws: `j${seq}` })));
+  });
+
+  it('loses the torn line of a crash before the next one', async () => {
+    const file = path.join(folder, 'torn.jsonl');
+    for (const [before, kept] of [
+      ['{"a":1}\n{"stream":"run-a","se', '{"a":1}\n'],
+      ['{"stream', ''],
+      ['{"a":1}\n', '{"a":1}\n'],
+    ]) {
+      writeFileSync(file, before as string);
+      const witness = fileWitness(file, (error) => {
+        throw error;
+      });
+      witness.tell(head(1));
+      await witness.flushed();
+      expect(readFileSync(file, 'utf8')).toBe(`${kept}${JSON.stringify({ stream: 'run-a', seq: 1, hash: 'h', jws: 'j1' })}\n`);
+    }
   });
 
   it('that cannot be written is told of, and later heads are tried', async () => {
