@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
+import fs from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import type { WebhookWithSecret } from '@fluidbox/contracts';
 import { until } from '@fluidbox/testing';
 import { fluidbox, type SystemStack } from './support/stack';
@@ -56,7 +58,7 @@ describe('webhooks', () => {
   });
   const toldOf = (type: string): Promise<Told> => until(() => told.find(({ message }) => message.type === type), { timeoutMs: 20_000 });
 
-  it('[WEBHOOK-1] [WEBHOOK-2] [WEBHOOK-7] a person is told, the link decides nothing, their own token does, and the result carries the head', async () => {
+  it('[WEBHOOK-1] [WEBHOOK-2] [WEBHOOK-7] [WEBHOOK-8] a person is told, the link decides nothing, their own token does, and the result carries the head', async () => {
     const added = await fluidbox(stack.home, ['webhook', 'add', url, '--json']);
     expect(added).toMatchObject({ code: 0 });
     const webhook = JSON.parse(added.stdout) as WebhookWithSecret;
@@ -101,7 +103,14 @@ describe('webhooks', () => {
       run_id: id,
       agent: 'wire',
       outcome: 'completed',
-      head: { seq: last?.seq, hash: last?.hash },
+      head: { stream: `run-${id}`, seq: last?.seq, hash: last?.hash, jws: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]{86}$/) },
+    });
+    const [bundle, heads] = [path.join(stack.home, 'bundle.jsonl'), path.join(stack.home, 'heads.jsonl')];
+    fs.writeFileSync(heads, `${JSON.stringify(result.message.data.head)}\n`);
+    expect(await fluidbox(stack.home, ['export', id, '-o', bundle])).toMatchObject({ code: 0 });
+    expect(await fluidbox(stack.home, ['verify', bundle, '--witness', heads])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`witnessed to event ${last?.seq}`),
     });
     expect(typesOf(events, 'approval.decided')).toHaveLength(1);
     expect(told.map(({ body }) => body).join()).not.toContain('canary');

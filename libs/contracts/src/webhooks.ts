@@ -24,7 +24,8 @@ export const CreateWebhookBody = z.strictObject({
 export type CreateWebhookBody = z.infer<typeof CreateWebhookBody>;
 export const WebhookView = z.strictObject({
   id: z.uuid(),
-  url: z.string(),
+  /** Null: the sealed row cannot be opened, so nothing is sent to it until its key is back; it can be removed. */
+  url: z.string().nullable(),
   events: z.array(WebhookEvent),
   agent: Name.nullable(),
   created_by: z.string(),
@@ -51,6 +52,7 @@ export const DeliveryReason = z.enum([
   'gone',
   'expired',
   'process_lost',
+  'unreadable_secret',
 ]);
 export type DeliveryReason = z.infer<typeof DeliveryReason>;
 export const deliveryStates = ['pending', 'delivered', 'dead', 'cancelled'] as const;
@@ -75,8 +77,16 @@ export const DeliveryView = z.strictObject({
 });
 export type DeliveryView = z.infer<typeof DeliveryView>;
 
-/** Where a stream stood: whoever keeps it can tell a record that was changed afterwards. */
-const Head = z.strictObject({ seq: z.number().int().min(1), hash: z.string().regex(/^[0-9a-f]{64}$/) });
+/**
+ * Where a stream stood: whoever keeps it can tell a record that was changed afterwards. As a witness keeps it (`fluidbox verify --witness`). `jws`: the checkpoint
+ * of this head, which proves itself; null when it was not signed in time.
+ */
+const Head = z.strictObject({
+  stream: z.string(),
+  seq: z.number().int().min(1),
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  jws: z.string().nullable(),
+});
 /**
  * The body of a delivery. It holds nothing that a person or a model wrote: no task, no input, no summary. `link` opens the approval and decides nothing.
  */
@@ -113,3 +123,4 @@ export const WebhookMessage = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('webhook.test'), timestamp: Timestamp, data: z.strictObject({ webhook_id: z.uuid() }) }),
 ]);
 export type WebhookMessage = z.infer<typeof WebhookMessage>;
+export type ResultMessage = Extract<WebhookMessage, { type: 'run.result' }>;

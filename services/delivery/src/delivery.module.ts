@@ -1,6 +1,8 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { loadKek } from '@fluidbox/seal';
 import type { ServiceContext } from '@fluidbox/service-kit';
 import { type DynamicModule, Module } from '@nestjs/common';
+import { checkpoints } from './adapters/checkpoints';
 import { deliveryTable } from './adapters/delivery-table';
 import type { FollowerPorts } from './adapters/follower';
 import { recorder } from './adapters/outbox';
@@ -9,8 +11,9 @@ import { sendSigned } from './adapters/send';
 import { generateSecret } from './adapters/signature';
 import { secretBox, webhookTable } from './adapters/webhook-table';
 import { Courier } from './app/courier';
+import { finishMessage } from './app/finish-message';
 import type { LifecyclePorts } from './app/lifecycle';
-import type { ManagePorts } from './app/ports';
+import type { CourierPorts, ManagePorts } from './app/ports';
 import type { Config } from './config';
 
 export const MANAGE = Symbol('Manage');
@@ -26,7 +29,8 @@ export function deliveryModule({ sql, ledger, store, clock, ids, log }: ServiceC
   const record = recorder(sql, ledger);
   const post = postVia({ privateHosts: config.privateHosts });
   const onFailure = (doing: string, error: unknown): void => log.error({ err: error }, `${doing} failed; it is tried again`);
-  const courier = new Courier({ table: deliveries, send: sendSigned(post), clock, chance: Math.random, record, onFailure });
+  const finish: CourierPorts['finish'] = (claimed) => finishMessage({ table: deliveries, checkpointAt: checkpoints(sql), wait }, claimed);
+  const courier = new Courier({ table: deliveries, finish, send: sendSigned(post), clock, chance: Math.random, record, onFailure });
   const wake = (): void => courier.wake();
   const manage: ManagePorts = {
     webhooks: webhookTable(sql, box),

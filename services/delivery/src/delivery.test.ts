@@ -91,7 +91,8 @@ describe('delivery, on Postgres, to real receivers', () => {
     });
     const stored = (await process.store.readWithHashes(run)).at(-1);
     expect(result.data).toMatchObject({ run_id: run.id, agent: 'fixer', outcome: 'completed', cost_micro_usd: 5 });
-    expect(result.data.head).toEqual({ seq: stored?.seq, hash: stored?.hash });
+    // Nobody signs here.
+    expect(result.data.head).toEqual({ stream: `run-${run.id}`, seq: stored?.seq, hash: stored?.hash, jws: null });
     expect(stored?.type).toBe('run.result');
     expect(hooks.received.map(({ body }) => body).join()).not.toContain('canary');
     for (const one of hooks.received) {
@@ -108,6 +109,30 @@ describe('delivery, on Postgres, to real receivers', () => {
     expect(JSON.stringify(rows)).not.toMatch(/canary|whsec_/);
     expect(JSON.stringify(await listWebhooks(process.manage, { org: 'default' }))).not.toContain('whsec_');
     expect(process.failures).toEqual([]);
+  });
+
+  it('[WEBHOOK-8] a result carries the signed checkpoint of its head, the same in every attempt', async () => {
+    const hooks = await receiver();
+    hooks.answer = (_, response) => void response.writeHead(hooks.received.length === 1 ? 503 : 204).end();
+    const process = deployment.startProcess([hooks.host]);
+    const webhook = await subscribe(process, hooks.url);
+    const follower = process.follow();
+    const run = await deployment.startRun();
+    await deployment.finish(run);
+    const head = (await process.store.readWithHashes(run)).at(-1);
+    await deployment.admin.query(
+      "insert into ledger.checkpoints (stream, seq, org_id, hash, jws, kid) values ($1, $2, 'default', decode($3, 'hex'), 'h.p.s', 'k')",
+      [`run-${run.id}`, head?.seq, head?.hash],
+    );
+    await follower.caughtUp();
+    await waiting(process, webhook, 1);
+    deployment.advance(10_000);
+    process.courier.wake();
+    await settled(process, webhook);
+    const [first, second] = hooks.received as [Received, Received];
+    expect(JSON.parse(first.body).data.head).toEqual({ stream: `run-${run.id}`, seq: head?.seq, hash: head?.hash, jws: 'h.p.s' });
+    expect(second.body).toBe(first.body);
+    expect(verifies(second, webhook.secret)).toBe(true);
   });
 
   it('tells only who asked: of their events, of their agent, of what came after, and of their organisation', async () => {
@@ -292,6 +317,44 @@ describe('delivery, on Postgres, to real receivers', () => {
     await until(() => dead.received.length === 9);
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(dead.received).toHaveLength(9);
+  });
+
+  it('a webhook whose sealed row cannot be opened fails alone, with its reason, and is sent to once its row is back', async () => {
+    const hooks = await receiver();
+    const process = deployment.startProcess([hooks.host]);
+    const [copied, newer, healthy] = [
+      await subscribe(process, `${hooks.url}/copied`),
+      await subscribe(process, `${hooks.url}/newer`),
+      await subscribe(process, `${hooks.url}/healthy`),
+    ];
+    const sealedOf = async ({ id }: WebhookWithSecret) =>
+      (await deployment.admin.query<{ sealed: Buffer }>('select sealed from delivery.webhooks where id = $1', [id])).rows[0]?.sealed;
+    const store = (webhook: WebhookWithSecret, sealed: Buffer | undefined) =>
+      deployment.admin.query('update delivery.webhooks set sealed = $2 where id = $1', [webhook.id, sealed]);
+    const own = await sealedOf(copied);
+    await store(copied, await sealedOf(healthy));
+    await store(
+      newer,
+      deployment.box.seal(newer.id, { ...deployment.box.open(newer.id, (await sealedOf(newer)) as Buffer), kind: 2 } as never),
+    );
+
+    const quiet = { ...process.manage, wake: () => undefined };
+    for (const webhook of [copied, newer, healthy]) await testWebhook(quiet, { principal: ada, webhook_id: webhook.id });
+    process.courier.wake();
+    expect(await settled(process, healthy)).toMatchObject([{ state: 'delivered' }]);
+    for (const webhook of [copied, newer])
+      expect(await waiting(process, webhook, 1)).toMatchObject({ reason: 'unreadable_secret', last_status: null });
+    expect(hooks.received.map(({ path }) => path)).toEqual(['/healthy']);
+    expect((await listWebhooks(process.manage, { org: 'default' })).map(({ url }) => url)).toEqual([null, null, `${hooks.url}/healthy`]);
+    await expect(rotateSecret(process.manage, { principal: ada, webhook_id: newer.id })).rejects.toMatchObject({ code: 'conflict' });
+    await removeWebhook(process.manage, { principal: ada, webhook_id: newer.id });
+
+    await store(copied, own);
+    deployment.advance(10_000);
+    process.courier.wake();
+    expect(await settled(process, copied)).toMatchObject([{ state: 'delivered', attempts: 2 }]);
+    expect(hooks.received.map(({ path }) => path)).toEqual(['/healthy', '/copied']);
+    expect(process.failures).toEqual([]);
   });
 
   it('forgets a webhook at once: what waits is cancelled, what is under way is not tried again', async () => {

@@ -27,8 +27,8 @@ export async function listWebhooksCommand(api: ApiClient, output: Output): Promi
     id,
     events.join(' '),
     agent ?? 'all',
-    disabled_at === null ? 'live' : `ended by its receiver ${disabled_at}`,
-    url,
+    url === null ? 'cannot be opened: remove it' : disabled_at === null ? 'live' : `ended by its receiver ${disabled_at}`,
+    url ?? '-',
   ]);
   output.out(output.json ? JSON.stringify(data) : table([['ID', 'EVENTS', 'AGENT', 'STATE', 'URL'], ...rows]));
   return exitCodes.ok;

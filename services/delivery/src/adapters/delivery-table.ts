@@ -76,6 +76,10 @@ export function deliveryTable(sql: SqlPool, box: SecretBox): DeliveryTable {
       const { rows } = await sql.query<ClaimRow>(claimSql, [now, new Date(now.getTime() + leaseMs), lease, room, atOnceMax]);
       return rows.map((row) => claimedOf(row, lease, box));
     },
+    async replaceBody({ id, lease }, body) {
+      const { rowCount } = await sql.query('update delivery.deliveries set body = $3 where id = $1 and lease = $2', [id, lease, body]);
+      return rowCount > 0;
+    },
     settle: (claimed, settlement, now) => sql.transaction((tx) => settleIn(tx, claimed, settlement, now)),
     async nextDue() {
       const { rows } = await sql.query<{ at: Date | null }>(
@@ -110,19 +114,20 @@ const claimSql = `
   ), claimed as (
     update delivery.deliveries d set leased_until = $2, lease = $3, attempts = attempts + 1, tries = tries + 1
     from due where d.id = due.id
-    returning d.id, d.webhook_id, d.attempts, d.tries, d.body, d.expires_at
+    returning d.id, d.webhook_id, d.type, d.attempts, d.tries, d.body, d.expires_at
   ), lost as (
     update delivery.attempts a set reason = 'process_lost', finished_at = $1
     from claimed where a.delivery_id = claimed.id and a.finished_at is null
   ), begun as (
     insert into delivery.attempts (delivery_id, attempt, started_at) select id, attempts, $1 from claimed
   )
-  select claimed.id, claimed.webhook_id, claimed.attempts, claimed.tries, claimed.body, claimed.expires_at, w.sealed
+  select claimed.id, claimed.webhook_id, claimed.type, claimed.attempts, claimed.tries, claimed.body, claimed.expires_at, w.sealed
   from claimed join delivery.webhooks w on w.id = claimed.webhook_id`;
 
 interface ClaimRow {
   id: string;
   webhook_id: string;
+  type: MessageType;
   attempts: number;
   tries: number;
   body: string;
@@ -133,6 +138,7 @@ const claimedOf = (row: ClaimRow, lease: string, box: SecretBox): Claimed => ({
   id: row.id,
   webhookId: row.webhook_id,
   lease,
+  type: row.type,
   attempt: row.attempts,
   tries: row.tries,
   body: row.body,

@@ -7,6 +7,7 @@ import { signedHeaders } from './signature';
 export const sendSigned =
   (post: Post): CourierPorts['send'] =>
   ({ id, body, secrets }, now) => {
+    if (secrets === null) return Promise.resolve({ kind: 'failed', reason: 'unreadable_secret' });
     const signed = signedHeaders(id, Math.floor(now / 1_000), body, validSecrets(secrets, now));
     return post(secrets.url, { 'content-type': 'application/json', 'user-agent': 'fluidbox-webhook/1', ...signed }, body);
   };

@@ -1,3 +1,4 @@
+import { Problem } from '@fluidbox/contracts';
 import type { SqlClient } from '@fluidbox/event-store';
 import type { KeyEncryptionKey } from '@fluidbox/seal';
 import type { SqlPool } from '@fluidbox/service-kit';
@@ -14,12 +15,19 @@ const Secrets = z.strictObject({
 
 export interface SecretBox {
   seal(id: string, secrets: WebhookSecrets): Buffer;
-  open(id: string, sealed: Buffer): WebhookSecrets;
+  /** Null when it does not open, or opens to something else: one such row must not keep the others from theirs. */
+  open(id: string, sealed: Buffer): WebhookSecrets | null;
 }
 /** Bound to the webhook: sealed bytes that were copied into another row do not open there. */
 export const secretBox = (key: KeyEncryptionKey): SecretBox => ({
   seal: (id, secrets) => key.wrap(Buffer.from(JSON.stringify(secrets), 'utf8'), `webhook-${id}`),
-  open: (id, sealed) => Secrets.parse(JSON.parse(key.unwrap(sealed, `webhook-${id}`).toString('utf8'))),
+  open: (id, sealed) => {
+    try {
+      return Secrets.parse(JSON.parse(key.unwrap(sealed, `webhook-${id}`).toString('utf8')));
+    } catch {
+      return null;
+    }
+  },
 });
 
 interface Row {
@@ -95,6 +103,11 @@ export function webhookTable(sql: SqlPool, box: SecretBox): WebhookTable {
       sql.transaction(async (tx) => {
         const webhook = await findIn(tx, org, id, 'for update');
         if (webhook === null) return null;
+        if (webhook.secrets === null)
+          throw new Problem(
+            'conflict',
+            'its sealed URL and secret cannot be opened with the key of this deployment; remove the webhook and add it again',
+          );
         const secrets = change(webhook.secrets);
         await tx.query('update delivery.webhooks set sealed = $2 where id = $1', [id, box.seal(id, secrets)]);
         await tell(tx, streamOf(id, org), `principal:${by}`, 'webhook.secret_rotated', { webhook_id: id, by });

@@ -74,8 +74,9 @@ export class Courier {
   }
 
   async #attempt(claimed: Claimed): Promise<void> {
-    const { clock, chance } = this.ports;
-    const outcome = await this.ports.send(claimed, clock.now().getTime());
+    const { clock, chance, finish } = this.ports;
+    const body = await finish(claimed);
+    const outcome = await this.ports.send({ ...claimed, body }, clock.now().getTime());
     const now = clock.now();
     const step = nextStep(outcome, { tries: claimed.tries, now: now.getTime(), chance: chance(), expiresAt: claimed.expiresAt });
     await this.ports.table.settle(claimed, settlementOf(step, outcome), now);

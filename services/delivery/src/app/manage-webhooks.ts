@@ -9,7 +9,7 @@ import {
   type WebhookWithSecret,
   webhooksMax,
 } from '@fluidbox/contracts';
-import { rotated } from '../domain/secrets';
+import { rotated, type WebhookSecrets } from '../domain/secrets';
 import { refuseWebhookUrl } from '../domain/webhook-url';
 import type { ByPrincipal, ManagePorts, Webhook } from './ports';
 
@@ -23,7 +23,9 @@ export async function createWebhook(
   if (refusal !== null) throw new Problem('unprocessable', `/url: ${refusal}`, { errors: [{ pointer: '/url', detail: refusal }] });
   if ((await ports.webhooks.count(principal.org)) >= webhooksMax)
     throw new Problem('conflict', `there are ${webhooksMax} webhooks already; remove one first`);
-  const webhook: Webhook = {
+  // As the parser writes it: what was looked at is what is called.
+  const secrets: WebhookSecrets = { url: new URL(body.url).href, secret: ports.generateSecret(), old: null };
+  const webhook = {
     id: ports.uuid(),
     org: principal.org,
     agent: body.agent ?? null,
@@ -31,12 +33,11 @@ export async function createWebhook(
     createdBy: principal.name,
     createdAt: ports.clock.now(),
     disabledAt: null,
-    // As the parser writes it: what was looked at is what is called.
-    secrets: { url: new URL(body.url).href, secret: ports.generateSecret(), old: null },
+    secrets,
   };
   await ports.webhooks.create(webhook);
   await ports.record();
-  return { ...viewOf(ports, webhook), secret: webhook.secrets.secret };
+  return { ...viewOf(ports, webhook), secret: secrets.secret };
 }
 
 export const listWebhooks = async (ports: ManagePorts, { org }: { org: string }): Promise<WebhookView[]> =>
@@ -108,10 +109,10 @@ async function knownDelivery(ports: ManagePorts, org: string, webhookId: string,
 }
 
 function viewOf({ clock }: ManagePorts, { id, agent, events, createdBy, createdAt, disabledAt, secrets }: Webhook): WebhookView {
-  const old = secrets.old !== null && secrets.old.until > clock.now().getTime() ? new Date(secrets.old.until).toISOString() : null;
+  const old = secrets?.old != null && secrets.old.until > clock.now().getTime() ? new Date(secrets.old.until).toISOString() : null;
   return {
     id,
-    url: secrets.url,
+    url: secrets?.url ?? null,
     events: [...events],
     agent,
     created_by: createdBy,

@@ -21,7 +21,8 @@ export interface Webhook {
   readonly createdBy: string;
   readonly createdAt: Date;
   readonly disabledAt: Date | null;
-  readonly secrets: WebhookSecrets;
+  /** Null: what is sealed cannot be opened with this key, or is of a newer shape. */
+  readonly secrets: WebhookSecrets | null;
 }
 
 export interface NewDelivery {
@@ -37,13 +38,13 @@ export interface NewDelivery {
 
 /** Every change is one transaction with the event that records it. */
 export interface WebhookTable {
-  create(webhook: Webhook): Promise<void>;
+  create(webhook: Webhook & { readonly secrets: WebhookSecrets }): Promise<void>;
   count(org: string): Promise<number>;
   list(org: string): Promise<readonly Webhook[]>;
   find(org: string, id: string): Promise<Webhook | null>;
   /** Destroys URL and secrets and cancels what is pending. False: there is no such webhook. */
   remove(org: string, id: string, by: string, now: Date): Promise<boolean>;
-  /** Null: there is no such webhook. */
+  /** Null: there is no such webhook. Throws when its secrets cannot be opened. */
   rotate(org: string, id: string, by: string, change: (secrets: WebhookSecrets) => WebhookSecrets): Promise<Webhook | null>;
 }
 
@@ -52,11 +53,13 @@ export interface Claimed {
   readonly id: string;
   readonly webhookId: string;
   readonly lease: string;
+  readonly type: MessageType;
   readonly attempt: number;
   readonly tries: number;
   readonly body: string;
   readonly expiresAt: number | null;
-  readonly secrets: WebhookSecrets;
+  /** Null as in `Webhook`: the attempt fails, and so does no other. */
+  readonly secrets: WebhookSecrets | null;
 }
 
 export interface Settlement {
@@ -76,6 +79,8 @@ export interface DeliveryTable {
   sendAgain(org: string, webhookId: string, id: string, now: Date): Promise<boolean>;
   /** Takes what is due, records that an attempt begins, and answers it. */
   claim(options: { readonly room: number; readonly now: Date }): Promise<readonly Claimed[]>;
+  /** Before the first attempt. False when the lease went to somebody else. */
+  replaceBody(claimed: Claimed, body: string): Promise<boolean>;
   /** Records what came of the attempt. Nothing changes when the lease went to somebody else or the delivery was cancelled. */
   settle(claimed: Claimed, settlement: Settlement, now: Date): Promise<void>;
   /** When the next one is due or a lease ends. */
@@ -104,6 +109,8 @@ export interface ByPrincipal {
 
 export interface CourierPorts {
   readonly table: Pick<DeliveryTable, 'claim' | 'settle' | 'nextDue'>;
+  /** The body as it is to be sent. */
+  readonly finish: (claimed: Claimed) => Promise<string>;
   readonly send: (claimed: Claimed, now: number) => Promise<Outcome>;
   readonly clock: Clock;
   /** From 0 to below 1. */

@@ -1,4 +1,4 @@
-import type { EventData, RecordedEvent, WebhookMessage } from '@fluidbox/contracts';
+import type { EventData, RecordedEvent, ResultMessage, WebhookMessage } from '@fluidbox/contracts';
 
 export type ApprovalRequested = RecordedEvent<'approval.requested', EventData<'approval.requested'>>;
 export type RunResult = RecordedEvent<'run.result', EventData<'run.result'>>;
@@ -18,10 +18,16 @@ export function approvalMessage(event: ApprovalRequested, { runId, agent }: Abou
   return { type: 'approval.requested', timestamp: event.occurredAt, data };
 }
 
-/** `hash`: of this event in the chain of its run. It closes the stream, so it is the head of the whole record. */
-export function resultMessage(event: RunResult, { runId, agent }: AboutRun, hash: string): WebhookMessage {
+/** `hash`: of this event in the chain of its run. It closes the stream, so it is the head of the whole record. It is signed by another service, meanwhile. */
+export function resultMessage(event: RunResult, { runId, agent }: AboutRun, hash: string): ResultMessage {
   const { outcome, reason, coverage, cost_micro_usd, duration_ms, diff_sha256 } = event.data;
-  const head = { seq: event.seq, hash };
+  const head = { stream: event.stream, seq: event.seq, hash, jws: null };
   const data = { run_id: runId, agent, outcome, reason, coverage, cost_micro_usd, duration_ms, diff_sha256, head };
   return { type: 'run.result', timestamp: event.occurredAt, data };
 }
+
+/** The same result with its head signed. */
+export const withCheckpoint = ({ data, ...message }: ResultMessage, jws: string): ResultMessage => ({
+  ...message,
+  data: { ...data, head: { ...data.head, jws } },
+});

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import {
   approvalIdOf,
   type EventData,
@@ -21,6 +22,7 @@ import { grantedKeyring, kekFromBytes } from '@fluidbox/seal';
 import { sqlOf } from '@fluidbox/service-kit';
 import { createdRun, type TestPostgres } from '@fluidbox/testing';
 import pg from 'pg';
+import { checkpoints } from '../adapters/checkpoints';
 import { deliveryTable } from '../adapters/delivery-table';
 import { deliveriesFollower } from '../adapters/follower';
 import { recorder } from '../adapters/outbox';
@@ -29,6 +31,7 @@ import { sendSigned } from '../adapters/send';
 import { generateSecret } from '../adapters/signature';
 import { secretBox, webhookTable } from '../adapters/webhook-table';
 import { Courier } from '../app/courier';
+import { finishMessage } from '../app/finish-message';
 import type { CourierPorts, ManagePorts } from '../app/ports';
 
 const digest = `sha256:${'a'.repeat(64)}`;
@@ -72,7 +75,8 @@ export async function startDeployment(postgres: TestPostgres) {
     const post = postVia({ privateHosts, timeoutMs: 1_500 });
     const failures: unknown[] = [];
     const onFailure = (_: string, error: unknown): void => void failures.push(error);
-    const usual: CourierPorts = { table: deliveries, send: sendSigned(post), clock, chance: () => 0.5, record, onFailure };
+    const finish: CourierPorts['finish'] = (claimed) => finishMessage({ table: deliveries, checkpointAt: checkpoints(sql), wait }, claimed);
+    const usual: CourierPorts = { table: deliveries, finish, send: sendSigned(post), clock, chance: () => 0.5, record, onFailure };
     const courier = new Courier({ ...usual, ...instead(usual) });
     const manage: ManagePorts = {
       webhooks: webhookTable(sql, box),
@@ -134,6 +138,7 @@ export async function startDeployment(postgres: TestPostgres) {
   const zeros = { model: 0, decided: 0, rejected_by_harness: 0, no_effect: 0, provider_executed: 0, uncovered: 0, unknown: 0 };
   return {
     admin,
+    box,
     clock,
     advance: (ms: number) => {
       ahead += ms;
