@@ -1,5 +1,5 @@
 import { evaluate, gateProjection, parsePolicy } from './index';
-import { bash, bashPolicy, policyOf } from './policy.fixture';
+import { bash, bashPolicy, cpuMsOf, policyOf } from './policy.fixture';
 
 /** Bug reports of other products, by id: each input is one example of its class. */
 const table = (policy: ReturnType<typeof bashPolicy>, rows: readonly (readonly [string, string])[]): void => {
@@ -133,13 +133,12 @@ describe('H-PO-01 a misspelt key never widens a rule', () => {
 });
 
 describe('H-PO-02 no pattern freezes the gate', () => {
-  it('answers within 100 ms, whatever the text', () => {
+  it('answers within 100 ms of work, whatever the text', () => {
     const policy = bashPolicy({ allow: ['echo'], deny_regex: ['(x+x+)+y'] });
     bash(policy, 'echo warm');
     for (const length of [40, 8000]) {
-      const started = performance.now();
-      expect(bash(policy, `echo ${'x'.repeat(length)}!`).verdict).toBe('allow');
-      expect(performance.now() - started).toBeLessThan(length === 40 ? 100 : 2000);
+      const ms = cpuMsOf(() => expect(bash(policy, `echo ${'x'.repeat(length)}!`).verdict).toBe('allow'));
+      expect(ms).toBeLessThan(length === 40 ? 100 : 2000);
     }
     expect(bash(policy, 'echo xxxy').verdict).toBe('deny');
   });
@@ -150,9 +149,8 @@ describe('H-PO-02 no pattern freezes the gate', () => {
     const policy = policyOf({
       tools: [{ match: ['Write'], action: 'allow', paths: { allow: ['/workspace/**'], deny: [`**/${'*a'.repeat(60)}b`] } }],
     });
-    const started = performance.now();
-    expect(evaluate(policy, { tool: 'Write', input: { file_path: `/workspace/${'a'.repeat(3000)}` } }).verdict).toBe('allow');
-    expect(performance.now() - started).toBeLessThan(2000);
+    const input = { file_path: `/workspace/${'a'.repeat(3000)}` };
+    expect(cpuMsOf(() => expect(evaluate(policy, { tool: 'Write', input }).verdict).toBe('allow'))).toBeLessThan(2000);
   });
 });
 

@@ -13,3 +13,11 @@ export const bashPolicy = (shell: NonNullable<Rule['shell']>, more: Partial<Rule
 
 export const bash = (policy: CompiledPolicy, command: string, cwd?: string): PolicyVerdict =>
   evaluate(policy, { tool: 'Bash', input: { command }, ...(cwd === undefined ? {} : { cwd }) });
+
+/** Milliseconds of processor time that the work took: unlike those on the clock, they are the same on a busy machine. */
+export function cpuMsOf(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}

@@ -1,5 +1,5 @@
 import { evaluate, parsePolicy } from './index';
-import { bash, bashPolicy, policyOf } from './policy.fixture';
+import { bash, bashPolicy, cpuMsOf, policyOf } from './policy.fixture';
 import { gateProjection } from './projection';
 import { evaluateTrustTier } from './trust-tier';
 
@@ -98,9 +98,12 @@ describe('[POLICY-3] TRAP 7: no pattern is slow, whatever it meets', () => {
   it.each(['(x+x+)+y', '(a|aa)+$', '^(([a-z])+.)+[A-Z]([a-z])+$', '(.*)*z', '(x?){50}x{50}y'])('%s', (pattern) => {
     const policy = bashPolicy({ allow: ['echo'], deny_regex: [pattern] });
     bash(policy, 'echo warm');
-    const started = performance.now();
-    const { verdict, reason } = bash(policy, `echo ${'x'.repeat(15_000)} y${'a'.repeat(500)}!`);
-    expect(performance.now() - started).toBeLessThan(1_500);
+    let decided = bash(policy, 'echo once more');
+    const ms = cpuMsOf(() => {
+      decided = bash(policy, `echo ${'x'.repeat(15_000)} y${'a'.repeat(500)}!`);
+    });
+    expect(ms).toBeLessThan(1_500);
+    const { verdict, reason } = decided;
     // Where the work would be too much the answer is no, and says why.
     if (verdict === 'deny') expect(reason).toMatch(/denied pattern|too long to be compared/);
   });

@@ -1,6 +1,7 @@
 import Ajv from 'ajv';
 import Ajv2020 from 'ajv/dist/2020';
 import fc from 'fast-check';
+import { cpuMsOf } from '../policy.fixture';
 import { compileArgumentSchema } from './compile-schema';
 
 const judge = (schema: unknown, input: unknown, dialect?: 'draft-07' | '2020-12') => {
@@ -95,9 +96,11 @@ describe('a schema is refused, and says where', () => {
 
 describe('nothing that schema or arguments say takes long', () => {
   const timed = (schema: unknown, input: unknown) => {
-    const started = performance.now();
-    const found = judge(schema, input);
-    expect(performance.now() - started).toBeLessThan(2_000);
+    let found: ReturnType<typeof judge> = null;
+    const ms = cpuMsOf(() => {
+      found = judge(schema, input);
+    });
+    expect(ms).toBeLessThan(2_000);
     return found;
   };
   it('a reference to itself ends', () => {
@@ -254,6 +257,16 @@ const schemas = (dialect: 'draft-07' | '2020-12') =>
     };
   }).schema;
 
+/** Null where ajv's own code breaks: beside some `unevaluatedProperties` it writes into what it has not made. */
+const verdictOf = (validate: (value: unknown) => unknown, each: unknown): boolean | null => {
+  try {
+    return validate(each) === true;
+  } catch (error) {
+    if (error instanceof TypeError) return null;
+    throw error;
+  }
+};
+
 describe('says the same as a validator that everybody uses', () => {
   it.each(['draft-07', '2020-12'] as const)('%s', (dialect) => {
     const options = { strict: false, validateSchema: false, logger: false, unicodeRegExp: true } as const;
@@ -261,11 +274,13 @@ describe('says the same as a validator that everybody uses', () => {
     const seen = { valid: 0, invalid: 0 };
     fc.assert(
       fc.property(schemas(dialect), fc.array(value, { minLength: 4, maxLength: 4 }), (schema, values) => {
-        // Beside `prefixItems: [false]` ajv takes an empty list for one that contains what cannot be; see the test below.
-        fc.pre(!JSON.stringify(schema).includes('"contains":false'));
+        // Beside items by their place ajv takes an empty list for one that contains something; see the test below.
+        const text = JSON.stringify(schema);
+        fc.pre(!text.includes('"contains":false') && !(text.includes('"contains"') && /"prefixItems"|"items":\[/.test(text)));
         const theirs = ajv.compile(schema as object);
         for (const each of values) {
-          const valid = theirs(each) === true;
+          const valid = verdictOf(theirs, each);
+          if (valid === null) continue;
           seen[valid ? 'valid' : 'invalid']++;
           expect({ schema, each, valid: judge(schema, each, dialect) === null }).toEqual({ schema, each, valid });
         }
@@ -279,5 +294,16 @@ describe('says the same as a validator that everybody uses', () => {
     for (const schema of [{ contains: false }, { contains: false, prefixItems: [false] }])
       expect(judge(schema, [], '2020-12')).not.toBeNull();
     expect(judge({ contains: true }, [1], '2020-12')).toBeNull();
+  });
+
+  it.each([
+    [[], false],
+    [['a'], false],
+    [['a', 1], true],
+    [[1, 1], false],
+  ])('and that a list whose first is a text contains a number: %j %s', (list, valid) => {
+    const schema = { prefixItems: [{ type: 'string' }], contains: { type: 'number' } };
+    expect(judge(schema, list, '2020-12') === null).toBe(valid);
+    expect(judge({ prefixItems: [{ type: 'string' }], contains: true }, [], '2020-12')).not.toBeNull();
   });
 });

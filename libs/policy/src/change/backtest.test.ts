@@ -195,7 +195,7 @@ describe('history is replayed', () => {
   });
 });
 
-it('reads a stream, and decides more than twenty thousand calls a second', async () => {
+it('reads a stream, and decides more than five thousand calls in a second of work', async () => {
   const commands = [
     'git status --short',
     'npm test 2>&1 | tail -5',
@@ -216,14 +216,14 @@ it('reads a stream, and decides more than twenty thousand calls a second', async
   const policies = [first, governed].map((seed) => compilePolicy((seed ?? never()).document));
   const [before, after] = [policies[0] ?? never(), policies[1] ?? never()];
   await backtest(before, after, stream(1000));
-  const started = performance.now();
+  // Of the processor, not of the clock: the machine may be busy.
+  const started = process.cpuUsage();
   const report = await backtest(before, after, stream(10_000));
-  const perSecond = 10_000 / ((performance.now() - started) / 1000);
+  const { user, system } = process.cpuUsage(started);
   expect(report.calls).toBe(10_000);
   expect(report.unchanged).toBeLessThan(10_000);
-  // Measured far above; a machine that is busy with something else must not turn this red.
-  expect(perSecond).toBeGreaterThan(5_000);
-  if (process.env.FLUIDBOX_SHOW_FIGURES !== undefined) process.stderr.write(`backtest: ${perSecond.toFixed(0)} calls/s\n`);
+  // Measured far above.
+  expect(10_000 / ((user + system) / 1e6)).toBeGreaterThan(5_000);
 });
 
 function never(): never {
