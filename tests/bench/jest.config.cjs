@@ -2,5 +2,4 @@
 module.exports = {
   ...require('../../libs/tooling/jest-base.cjs'),
   testMatch: ['<rootDir>/tests/bench/**/*.test.ts'],
-  testTimeout: 120_000,
 };

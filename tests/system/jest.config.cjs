@@ -2,5 +2,4 @@
 module.exports = {
   ...require('../../libs/tooling/jest-base.cjs'),
   testMatch: ['<rootDir>/tests/system/**/*.test.ts'],
-  testTimeout: 180_000,
 };

@@ -11,7 +11,6 @@ import { withStack } from './with-stack';
 
 const home = fs.mkdtempSync(path.join(os.tmpdir(), 'fluidbox-interrupted-'));
 afterAll(() => fs.rmSync(home, { recursive: true, force: true }));
-jest.setTimeout(60_000);
 
 /** jest gives its tests a copy of `process` that real signals do not reach. */
 const receive = (signal: NodeJS.Signals) => process.emit(signal, signal);

@@ -25,7 +25,7 @@ const options = { dir: path.join(closed, 'postgres'), durable: false };
 beforeAll(async () => {
   fs.chmodSync(closed, 0o700);
   running = await startPostgres(options);
-}, 60_000);
+});
 afterAll(async () => {
   await running?.stop();
   fs.rmSync(closed, { recursive: true, force: true });
@@ -91,7 +91,7 @@ describe('embedded Postgres', () => {
   it('says what the log says when it cannot start', async () => {
     const bad = startPostgres({ dir: path.join(closed, 'bad'), durable: false, settings: { max_connections: 'many' } });
     await expect(bad).rejects.toThrow(/did not start.*max_connections/s);
-  }, 60_000);
+  });
 
   it('is durable unless told otherwise: what was committed outlives a kill, on the same port', async () => {
     const durable = { dir: path.join(closed, 'durable') };
@@ -107,7 +107,7 @@ describe('embedded Postgres', () => {
     } finally {
       await second.stop();
     }
-  }, 60_000);
+  });
 });
 
 describe('library links', () => {

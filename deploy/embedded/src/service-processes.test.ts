@@ -42,7 +42,7 @@ describe('services as processes', () => {
     await services.stop();
     expect(all.some(isAlive)).toBe(false);
     expect(await endServiceOrphans(homeLayout(home))).toEqual([]);
-  }, 60_000);
+  });
 
   it('one that is killed is started again under the same name, the others stay', async () => {
     let changed: () => void = () => undefined;
@@ -64,7 +64,7 @@ describe('services as processes', () => {
     expect(moved).toEqual(['gate']);
     expect(identities(services).every(isAlive)).toBe(true);
     await services.stop();
-  }, 60_000);
+  });
 
   it('one that does not start ends the others and says what its log says', async () => {
     const start = startServiceProcesses(
@@ -75,7 +75,7 @@ describe('services as processes', () => {
     );
     await expect(start).rejects.toThrow(/approvals ended at its start \(exit 3\).*no such level. Fix: unset it/s);
     expect(await endServiceOrphans(homeLayout(home))).toEqual([]);
-  }, 60_000);
+  });
 
   it('that were left behind are ended by name', async () => {
     const services = await startServiceProcesses(
@@ -96,5 +96,5 @@ describe('services as processes', () => {
     // The same pid files again, now of processes that are gone: nothing is ended.
     for (const [at, file] of files.entries()) fs.writeFileSync(file, kept[at] ?? '');
     expect(await endServiceOrphans(homeLayout(home))).toEqual([]);
-  }, 60_000);
+  });
 });

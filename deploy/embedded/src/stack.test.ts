@@ -25,7 +25,6 @@ afterEach(async () => {
   for (const stack of started.splice(0)) await stack.stop();
 });
 afterAll(() => fs.rmSync(home, { recursive: true, force: true }));
-jest.setTimeout(60_000);
 
 /** A stack in a process of its own, up and ready. */
 async function stackProcess(): Promise<ChildProcess> {

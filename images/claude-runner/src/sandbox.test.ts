@@ -5,8 +5,6 @@ import path from 'node:path';
 import { type LaunchedRun, type SceneOptions, sandboxScene } from '@fluidbox/runner-lib/testing';
 import { type MessagesRequest, type ScriptedModel, type ScriptedModelOptions, startScriptedModel } from '@fluidbox/testing';
 
-jest.setTimeout(120_000);
-
 const packageDir = path.resolve(__dirname, '..');
 const scene = sandboxScene(packageDir);
 const { give } = scene;

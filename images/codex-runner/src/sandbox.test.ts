@@ -13,8 +13,6 @@ import {
   startScriptedModel,
 } from '@fluidbox/testing';
 
-jest.setTimeout(120_000);
-
 const packageDir = path.resolve(__dirname, '..');
 const scene = sandboxScene(packageDir);
 const { give } = scene;

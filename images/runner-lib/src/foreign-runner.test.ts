@@ -4,8 +4,6 @@ import http from 'node:http';
 import path from 'node:path';
 import { sandboxScene } from './testing';
 
-jest.setTimeout(60_000);
-
 const scene = sandboxScene(path.resolve(__dirname, '..'));
 let model: http.Server;
 afterEach(() => {

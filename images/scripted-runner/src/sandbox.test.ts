@@ -3,8 +3,6 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { type LaunchedRun, type SceneOptions, sandboxScene } from '@fluidbox/runner-lib/testing';
 
-jest.setTimeout(60_000);
-
 const scene = sandboxScene(path.resolve(__dirname, '..'));
 
 const run = (script: unknown, options?: SceneOptions): Promise<LaunchedRun> =>

@@ -24,7 +24,7 @@ describe('log follower', () => {
     pool = new pg.Pool({ connectionString: testServiceUrl(database.url, 'runs'), max: 6 });
     pool.on('error', () => undefined);
     store = createPostgresStore({ url: testServiceUrl(database.url, 'runs') });
-  }, 60_000);
+  });
   afterEach(async () => {
     await Promise.all(running.splice(0).map((follower) => follower.stop()));
   });

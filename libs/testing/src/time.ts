@@ -28,8 +28,8 @@ export function sequentialIds(start = 1): { uuid(): string } {
   return { uuid: () => `00000000-0000-7000-8000-${(next++).toString(16).padStart(12, '0')}` };
 }
 
-/** Waits until the condition holds (truthy; a throw counts as "not yet") and returns its value. Fails with its last error after `timeoutMs`. */
-export async function until<T>(condition: () => T | Promise<T>, { timeoutMs = 10_000, everyMs = 10 } = {}): Promise<NonNullable<T>> {
+/** Waits until the condition holds (truthy; a throw counts as "not yet") and returns its value. Fails with its last error after `timeoutMs`, which is there for what never comes. */
+export async function until<T>(condition: () => T | Promise<T>, { timeoutMs = 60_000, everyMs = 10 } = {}): Promise<NonNullable<T>> {
   const deadline = Date.now() + timeoutMs;
   let last: unknown = new Error('the condition stayed false');
   for (;;) {

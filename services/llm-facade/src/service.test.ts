@@ -49,7 +49,7 @@ describe('the service on a real stack', () => {
         FLUIDBOX_LOG_LEVEL: 'silent',
       },
     );
-  }, 60_000);
+  });
   afterAll(async () => {
     await service?.stop();
     await nats.stop();

@@ -31,7 +31,7 @@ describe('upstreams of organisations on a real Postgres', () => {
 
   beforeAll(async () => {
     postgres = await startTestPostgres();
-  }, 60_000);
+  });
   afterAll(() => postgres.stop());
   beforeEach(async () => {
     database = await postgres.createDatabase({ migrated: true });

@@ -57,7 +57,7 @@ describe('projector on a real ledger', () => {
     pool = new pg.Pool({ connectionString: testServiceUrl(url, 'projector') });
     reader = new pg.Pool({ connectionString: url });
     store = storeOf('projector');
-  }, 60_000);
+  });
   afterEach(async () => {
     await Promise.all(running.splice(0).map((follower) => follower.stop()));
   });

@@ -20,8 +20,6 @@ import { definition } from './service';
 import { PlayedRuns } from './testing/played-run';
 import { type SandboxFixture, startSandboxFixture } from './testing/sandbox-fixture';
 
-jest.setTimeout(60_000);
-
 const runnerDigest = `sha256:${'b'.repeat(64)}`;
 
 describe('the scheduler as a service', () => {

@@ -169,5 +169,5 @@ describe('fluidbox doctor', () => {
     expect(doctored.ok).toBe(false);
     expect(doctored.of('git')).toMatchObject({ status: 'missing', fix: expect.stringContaining('git') });
     expect(doctor(process.env.PATH ?? '').of('git')).toMatchObject({ status: 'ok' });
-  }, 60_000);
+  });
 });

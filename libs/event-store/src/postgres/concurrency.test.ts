@@ -28,7 +28,7 @@ describe('Postgres store under concurrency and faults', () => {
     stores = (['runs', 'gate', 'llm-facade'] as const).map((service) =>
       createPostgresStore({ url: testServiceUrl(database.url, service) }),
     );
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all(stores.map((store) => store.close()));
     await admin.end();

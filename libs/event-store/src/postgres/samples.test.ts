@@ -65,7 +65,7 @@ describe('whatever was stored once is read for ever', () => {
       );
     }
     store = createPostgresStore({ url: testServiceUrl(url, 'runs') });
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all([store.close(), owner.end()]);
     await postgres.stop();

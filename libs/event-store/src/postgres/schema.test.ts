@@ -33,7 +33,7 @@ describe('schema, roles and row-level security', () => {
     postgres = await startTestPostgres();
     database = await postgres.createDatabase({ migrated: true });
     admin = new pg.Pool({ connectionString: database.url, max: 2 });
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all([admin.end(), ...clients.map((client) => client.end())]);
     await postgres.stop();

@@ -197,5 +197,5 @@ const line = fc.oneof(
     // The comparison means something only if enough lines are known and run something.
     expect(compared).toBeGreaterThan(lines / 20);
     expect(refused).toBeGreaterThan(0);
-  }, 120_000);
+  });
 });

@@ -198,7 +198,7 @@ describe('watching runs', () => {
       ),
       { numRuns: 40, seed: 11 },
     );
-  }, 30_000);
+  });
 
   it('loses nothing when the bus wakes nobody', async () => {
     const { watch, add } = await start({ lost: true });
@@ -242,7 +242,7 @@ describe('watching runs', () => {
     const back = watch(last);
     await until(() => back.text.includes('id: 20001\n'), { timeoutMs: 20_000, everyMs: 100 });
     expect(back.seqs).toEqual(all(last));
-  }, 60_000);
+  });
 
   it('gives a connection that was full the rest when it takes again', async () => {
     const { watch, add } = await start();

@@ -15,8 +15,6 @@ import { type SandboxFixture, startSandboxFixture, until } from '../testing/sand
 import { type DrivePorts, driveRun } from './drive-run';
 import type { ArtifactRow } from './ports';
 
-jest.setTimeout(120_000);
-
 const runnerDigest = `sha256:${'b'.repeat(64)}`;
 const firstUid = process.getuid?.() === 0 ? firstSandboxUid() : null;
 let fixture: SandboxFixture;

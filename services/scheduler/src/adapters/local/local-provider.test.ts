@@ -6,8 +6,6 @@ import { runFiles } from '../files';
 import { groupFolders, killProcess } from './cgroups';
 import { LocalProvider } from './local-provider';
 
-jest.setTimeout(60_000);
-
 let fixture: SandboxFixture;
 beforeAll(async () => {
   process.env.DATABASE_URL = 'postgres://canary';

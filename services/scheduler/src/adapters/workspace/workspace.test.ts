@@ -14,8 +14,6 @@ import { stageSources } from '../local/launcher';
 import { firstSandboxUid } from '../local/uids';
 import { prepareWorkspace, type WorkspaceSettings } from './prepare-workspace';
 
-jest.setTimeout(60_000);
-
 const isRoot = process.getuid?.() === 0;
 const uid = isRoot ? (firstSandboxUid() ?? 0) + 7 : null;
 let dir: string;
