@@ -20,7 +20,7 @@ import {
 import { runFold } from '@fluidbox/run-stream';
 import { grantedKeyring, kekFromBytes } from '@fluidbox/seal';
 import { sqlOf } from '@fluidbox/service-kit';
-import { createdRun, type TestPostgres } from '@fluidbox/testing';
+import { createdRun, type TestPostgres, until } from '@fluidbox/testing';
 import pg from 'pg';
 import { checkpoints } from '../adapters/checkpoints';
 import { deliveryTable } from '../adapters/delivery-table';
@@ -70,9 +70,19 @@ export async function startDeployment(postgres: TestPostgres) {
     const sql = sqlOf(pool);
     const store = createPostgresStore({ pool });
     const ledger = createLedger({ store, keyring: grantedKeyring('delivery'), clock, ids, service: 'delivery' });
-    const deliveries = deliveryTable(sql, box);
+    let looks = 0;
+    const table = deliveryTable(sql, box);
+    const deliveries: typeof table = {
+      ...table,
+      nextDue: async () => {
+        const due = await table.nextDue();
+        looks += 1;
+        return due;
+      },
+    };
     const record = recorder(sql, ledger);
-    const post = postVia({ privateHosts, timeoutMs: 1_500 });
+    // An attempt ends before its lease does.
+    const post = postVia({ privateHosts, timeoutMs: 25_000 });
     const failures: unknown[] = [];
     const onFailure = (_: string, error: unknown): void => void failures.push(error);
     const finish: CourierPorts['finish'] = (claimed) => finishMessage({ table: deliveries, checkpointAt: checkpoints(sql), wait }, claimed);
@@ -106,7 +116,17 @@ export async function startDeployment(postgres: TestPostgres) {
       post.close();
       await store.close();
     });
-    return { manage, courier, deliveries, record, follower, follow, store, failures };
+    /** Resolves when the courier has looked, and every attempt that it began has ended. */
+    const looked = async (): Promise<void> => {
+      // A look that is under way may have claimed before.
+      for (let round = 0; round < 2; round += 1) {
+        const before = looks;
+        courier.wake();
+        await until(() => looks > before);
+      }
+      await until(async () => (await admin.query('select 1 from delivery.deliveries where leased_until is not null')).rowCount === 0);
+    };
+    return { manage, looked, courier, deliveries, record, follower, follow, store, failures };
   }
 
   const ask = (stream: StreamRef, call: string, about: Partial<EventData<'approval.requested'>> = {}) =>
