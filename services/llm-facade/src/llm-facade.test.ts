@@ -92,8 +92,8 @@ describe('a model request', () => {
     });
     const response = await facade.post(ask());
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-    const first = Buffer.from((await reader.read()).value ?? []).toString();
-    expect(first).toContain('first');
+    let first = '';
+    while (!first.includes('first')) first += Buffer.from((await reader.read()).value ?? []).toString();
     expect(await facade.types()).toEqual(['budget.reserved']);
     goOn();
     let rest = '';
@@ -159,7 +159,7 @@ describe('a model request', () => {
           decide: (...args) => (decisions++ === 0 ? ledger.decide(...args) : stuck.then(() => ledger.decide(...args))),
         }),
       });
-      return { letGo };
+      return { letGo, isStuck: () => decisions > 1 };
     };
     const waited = async <T>(promise: Promise<T>): Promise<T | 'waits'> =>
       Promise.race([promise, new Promise<'waits'>((resolve) => setTimeout(() => resolve('waits'), 150))]);
@@ -196,9 +196,10 @@ describe('a model request', () => {
     });
 
     it('does not end before it is booked when it calls a tool: the gate may be asked at once', async () => {
-      const { letGo } = await startStuck();
+      const { letGo, isStuck } = await startStuck();
       answers(true);
       const received = facade.post(ask({ stream })).then((response) => response.text());
+      await until(isStuck);
       expect(await waited(received)).toBe('waits');
       expect(await facade.types()).toEqual(['budget.reserved']);
       letGo();
@@ -567,12 +568,16 @@ describe('budgets', () => {
       await held;
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(sse([opening(0), ...ending(1_000)]));
     });
-    const pending = Array.from({ length: 10 }, () => facade.post(ask({ tools: [] })));
-    const settled = Promise.all(pending);
-    await until(async () => (await facade.types()).length > 0);
+    let refused = 0;
+    const pending = Array.from({ length: 10 }, async () => {
+      const response = await facade.post(ask({ tools: [] }));
+      if (response.status === 503) refused += 1;
+      return response;
+    });
     // Nine waits end before the provider may answer the one.
-    setTimeout(answer, 700);
-    const responses = await settled;
+    await until(() => refused === 9);
+    answer();
+    const responses = await Promise.all(pending);
     expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(9).fill(503)]);
     expect(provider.seen).toHaveLength(1);
     const one = responses.find(({ status }) => status === 503);
