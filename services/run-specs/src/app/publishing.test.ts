@@ -160,9 +160,11 @@ describe('versions', () => {
     const { ports, publish } = world([bash(`echo ${'x'.repeat(40)}!`)]);
     await publish('name: mine\ntools: [{ match: [Bash], action: allow }]\n');
     await publish('name: mine\ntools: [{ match: [Bash], action: allow, shell: { allow: [echo], deny_regex: ["(x+x+)+y"] } }]\n');
-    const startedAt = performance.now();
+    // Of the processor, not of the clock: the machine may be busy. A pattern that backtracks takes longer than anybody waits.
+    const before = process.cpuUsage();
     await backtestPolicy(ports, { org, name: 'mine', body: BacktestBody.parse({ from: { version: 1 }, to: { version: 2 } }) });
-    expect(performance.now() - startedAt).toBeLessThan(100);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(1_000);
   });
 });
 
