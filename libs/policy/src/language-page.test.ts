@@ -6,14 +6,14 @@ import { parsePolicy } from './document';
 import { runPolicyTests } from './run-tests';
 import { seedPolicies } from './seeds';
 
-const readme = fs.readFileSync(path.join(__dirname, '../README.md'), 'utf8');
-const firstCells = [...readme.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell]) => cell ?? '').join(' ');
+const page = fs.readFileSync(path.join(__dirname, '../docs/language.md'), 'utf8');
+const firstCells = [...page.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell]) => cell ?? '').join(' ');
 /** Keys that the parser knows and this version refuses to be set. */
 const unavailable = ['publish'];
 
-describe('the README', () => {
+describe('the page of the language', () => {
   it('has an example that is valid and passes its own tests', () => {
-    const parsed = parsePolicy(/```yaml\n([\s\S]*?)```/.exec(readme)?.[1] ?? '');
+    const parsed = parsePolicy(/```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? '');
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
     expect(parsed.document.tests.length).toBeGreaterThan(0);
     expect(runPolicyTests(compilePolicy(parsed.document, parsed.ruleLines))).toEqual([]);
