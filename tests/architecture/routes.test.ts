@@ -65,9 +65,9 @@ describe('routes', () => {
     }
   });
 
-  it('of the public plane stand in the README of the gateway, each with who may call it', () => {
-    const readme = readFileSync(path.join(repositoryRoot, 'services/gateway/README.md'), 'utf8').split('<!-- routes -->')[1] ?? '';
-    const said = [...readme.matchAll(/^\| `(\w+ \S+)` \| (\w+) \|/gm)].map(([, route, who]) => `${route} ${who}`);
+  it('of the public plane stand in the docs of the gateway, each with who may call it', () => {
+    const page = readFileSync(path.join(repositoryRoot, 'services/gateway/docs/routes.md'), 'utf8').split('<!-- routes -->')[1] ?? '';
+    const said = [...page.matchAll(/^\| `(\w+ \S+)` \| (\w+) \|/gm)].map(([, route, who]) => `${route} ${who}`);
     // The narrowest guard of a route says who: AdminGuard, MemberGuard, OpenGuard.
     const expected = (committed.gateway ?? []).map((line) => line.replace(/\S+$/, (guards) => audienceOf(guards)));
     expect(said.sort()).toEqual(expected.sort());
