@@ -38,15 +38,17 @@ export interface Approvals {
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 /** The store as a process sees it that is killed at its first append. Its caller never hears anything again. */
-function dying(store: EventStore, death: Death): EventStore {
+function dying(store: EventStore, death: Death, died: () => void): EventStore {
   return {
     ...store,
     append: async (groups) => {
       if (death === 'after the commit') await store.append(groups);
+      died();
       return never();
     },
     appendLocked: async (stream, after, build) => {
       if (death === 'after the commit') await store.appendLocked(stream, after, build);
+      died();
       return never();
     },
   };
@@ -59,7 +61,12 @@ export async function approvalWorld() {
   const kek = kekFromBytes(randomBytes(32));
   const ledgerOf = (service: ServiceName, seen: EventStore = store) =>
     createLedger({ store: seen, keyring: createKekKeyring({ store, kek, clock }), clock, ids, service });
-  const seenBy = (death?: Death): EventStore => (death === undefined ? store : dying(store, death));
+  let died: () => void = () => undefined;
+  /** The death of the one process of this world that is to die. */
+  const death = new Promise<void>((resolve) => {
+    died = resolve;
+  });
+  const seenBy = (at?: Death): EventStore => (at === undefined ? store : dying(store, at, died));
   const runs = ledgerOf('runs');
   const gatePorts = (death?: Death) => ({ ledger: ledgerOf('gate', seenBy(death)), clock, rulesOf: frozenRules(store) });
 
@@ -118,8 +125,5 @@ export async function approvalWorld() {
       state: async () => (await runs.state(runFold, stream, { fresh: true })).state,
     };
   };
-  return { clock, newRun };
+  return { clock, newRun, death };
 }
-
-/** Lets a process that is going to die get as far as it gets. */
-export const untilItDied = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));

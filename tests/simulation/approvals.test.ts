@@ -1,4 +1,4 @@
-import { type Approvals, approvalWorld, type Death, type Gate, untilItDied } from './approval-world';
+import { type Approvals, approvalWorld, type Death, type Gate } from './approval-world';
 
 const deaths: readonly Death[] = ['before the append', 'after the commit'];
 const allowed = { status: 'decided', answer: { decision: 'allow' } };
@@ -6,10 +6,10 @@ const pending = { status: 'pending' };
 
 describe('a gate that is killed', () => {
   it.each(deaths)('%s, while it allows a call: the retry gets one decision, and the call is counted once', async (death) => {
-    const { newRun } = await approvalWorld();
+    const { newRun, death: dead } = await approvalWorld();
     const { gate, events, state } = await newRun();
     void gate(death).ask('toolu_1', 'ls');
-    await untilItDied();
+    await dead;
     expect(await events('tool.decision')).toHaveLength(death === 'after the commit' ? 1 : 0);
     expect(await gate().ask('toolu_1', 'ls')).toEqual(allowed);
     expect(await events('tool.requested')).toHaveLength(1);
@@ -22,10 +22,10 @@ describe('a gate that is killed', () => {
   it.each(deaths)(
     '[APPROVAL-2] H-AP-02 %s, while it asks a person: the retry attaches, one approval in all, the decision reaches it',
     async (death) => {
-      const { newRun } = await approvalWorld();
+      const { newRun, death: dead } = await approvalWorld();
       const { gate, approvals, events } = await newRun();
       void gate(death).ask('toolu_1', 'git push');
-      await untilItDied();
+      await dead;
       expect(await gate().ask('toolu_1', 'git push')).toMatchObject(pending);
       expect(await approvals().decide('toolu_1', 'approve')).toMatchObject({ decision: 'approved' });
       expect(await gate().ask('toolu_1', 'git push')).toEqual(allowed);
@@ -37,11 +37,11 @@ describe('a gate that is killed', () => {
 
 describe('an approvals service that is killed', () => {
   it.each(deaths)('%s, while a person decides: the person’s repeat is the same decision, another’s is told it', async (death) => {
-    const { newRun } = await approvalWorld();
+    const { newRun, death: dead } = await approvalWorld();
     const { gate, approvals, events } = await newRun();
     await gate().ask('toolu_1', 'git push');
     void approvals(death).decide('toolu_1', 'deny', 'grace', { comment: 'not now' });
-    await untilItDied();
+    await dead;
     expect(await gate().ask('toolu_1', 'git push')).toMatchObject(
       death === 'after the commit' ? { answer: { decision: 'deny', message: 'a person denied this call: not now' } } : pending,
     );
@@ -56,12 +56,12 @@ describe('an approvals service that is killed', () => {
   });
 
   it.each(deaths)('%s, while it expires an approval: the next one finds it, once', async (death) => {
-    const { newRun, clock } = await approvalWorld();
+    const { newRun, clock, death: dead } = await approvalWorld();
     const { gate, approvals, events } = await newRun();
     await gate().ask('toolu_1', 'git push');
     clock.advance(600_000);
     void approvals(death).attend();
-    await untilItDied();
+    await dead;
     expect(await approvals().attend()).toBeNull();
     expect((await events('approval.decided')).map(({ data }) => data)).toMatchObject([{ decision: 'expired' }]);
     expect(await events('tool.decision')).toHaveLength(1);
