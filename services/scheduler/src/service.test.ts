@@ -13,7 +13,7 @@ import {
 } from '@fluidbox/contracts';
 import { createPostgresStore, type EventStore, testServiceUrl } from '@fluidbox/event-store';
 import { type RunningService, startService } from '@fluidbox/service-kit';
-import { startTestNats, startTestPostgres, type TestDatabase, type TestNats, type TestPostgres } from '@fluidbox/testing';
+import { startTestNats, startTestPostgres, type TestDatabase, type TestNats, type TestPostgres, until } from '@fluidbox/testing';
 import pg from 'pg';
 import { schedulerModule } from './scheduler.module';
 import { definition } from './service';
@@ -44,14 +44,18 @@ describe('the scheduler as a service', () => {
   };
   const statusOf = async (stream: StreamRef) => (await runs.state(stream)).status;
   const settle = async (stream: StreamRef, ...statuses: string[]): Promise<void> => {
-    const deadline = Date.now() + 20_000;
-    while (!statuses.includes(await statusOf(stream))) {
-      if (Date.now() > deadline)
-        throw new Error(
-          `the run stayed ${await statusOf(stream)}: ${JSON.stringify((await runs.events(stream)).map(({ type, data }) => [type, data]))} ${failures.join()}`,
-        );
-      await runs.react(stream);
-      await new Promise((resolve) => setTimeout(resolve, 25));
+    try {
+      await until(
+        async () => {
+          if (statuses.includes(await statusOf(stream))) return true;
+          await runs.react(stream);
+          return false;
+        },
+        { everyMs: 25 },
+      );
+    } catch (cause) {
+      const events = (await runs.events(stream)).map(({ type, data }) => [type, data]);
+      throw new Error(`the run stayed ${await statusOf(stream)}: ${JSON.stringify(events)} ${failures.join()}`, { cause });
     }
   };
 
@@ -127,10 +131,7 @@ describe('the scheduler as a service', () => {
     expect(events.find(({ type }) => type === 'artifact.collected')?.data).toMatchObject({ files: 1, insertions: 1 });
     const { rows } = await pool.query('select id, run_id, sha256 from ledger.artifacts');
     expect(rows).toEqual([expect.objectContaining({ id: `art_${stream.id}_diff`, run_id: stream.id })]);
-    const deadline = Date.now() + 10_000;
-    while (fs.existsSync(path.join(fixture.dir, 'runs', stream.id)) && Date.now() < deadline)
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(fs.existsSync(path.join(fixture.dir, 'runs', stream.id))).toBe(false);
+    await until(() => !fs.existsSync(path.join(fixture.dir, 'runs', stream.id)));
   });
 
   it('launches a run that was created while it was down', async () => {

@@ -124,14 +124,15 @@ const create = (task: string, workspace: WorkspaceInput = { kind: 'local_copy', 
   runs.create({ task, workspace, runnerDigest });
 /** Drives the run and lets `runs` react in turn, until its status is one of those. */
 async function driveTo(ports: DrivePorts, stream: StreamRef, ...statuses: string[]): Promise<void> {
-  await until2(async () => {
+  await untilAsync(async () => {
     await driveRun(ports, stream);
     while (await runs.react(stream)) await driveRun(ports, stream);
     return statuses.includes((await runs.state(stream)).status);
   });
 }
-async function until2(look: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt++) {
+/** A throw is the crash that a test asked for, so it ends the wait. */
+async function untilAsync(look: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 2_400; attempt++) {
     if (await look()) return;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
@@ -268,7 +269,7 @@ describe('driving a run', () => {
       },
     };
     const driven = driveRun(slow, stream);
-    await until2(async () => (await runs.state(stream)).status === 'provisioning');
+    await untilAsync(async () => (await runs.state(stream)).status === 'provisioning');
     await runs.finalize(stream);
     await driven;
     await driveTo(ports, stream, ...terminalStatuses);

@@ -129,7 +129,7 @@ function readReport(file: string): unknown {
 }
 
 /** Waits for what another process does; there is no event of its own to await. */
-export async function until<T>(look: () => T | undefined, msMax = 15_000): Promise<T> {
+export async function until<T>(look: () => T | undefined, msMax = 60_000): Promise<T> {
   const deadline = Date.now() + msMax;
   for (;;) {
     const value = look();

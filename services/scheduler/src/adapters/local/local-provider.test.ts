@@ -184,7 +184,7 @@ describe('limits', () => {
     await fixture.run(
       plan,
       `
-      const bomb = ${shell("perl -e 'for (1..100) { my $p = fork; last unless defined $p; if (!$p) { close STDOUT; sleep 2; exit } $n++ } print $n'")};
+      const bomb = ${shell("perl -e 'for (1..100) { my $p = fork; last unless defined $p; if (!$p) { close STDOUT; close STDERR; sleep 60; exit } $n++ } print $n'")};
       report(Number(bomb.stdout)); process.exit(0);`,
     );
     const forked = await fixture.report(plan);
