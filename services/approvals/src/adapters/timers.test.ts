@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { approvalIdOf, runStream, type ServiceName, type StreamRef, streamNameOf } from '@fluidbox/contracts';
-import { createKekKeyring, createLedger, createPostgresStore, type EventStore, startFollower, testServiceUrl } from '@fluidbox/event-store';
+import { createKekKeyring, createLedger, createPostgresStore, type EventStore, startFollower } from '@fluidbox/event-store';
 import { runFold } from '@fluidbox/run-stream';
 import { kekFromBytes } from '@fluidbox/seal';
 import { type SqlPool, StreamLoop, sqlOf } from '@fluidbox/service-kit';
-import { createdRun, startTestPostgres, type TestDatabase, type TestPostgres } from '@fluidbox/testing';
-import pg from 'pg';
+import { createdRun, type ServiceDatabase, startServiceDatabase } from '@fluidbox/testing';
 import { attendRun } from '../app/attend-run';
 import { lifecycle } from '../app/lifecycle';
 import type { Ports } from '../app/ports';
@@ -18,26 +17,19 @@ const stream = runStream(runId, 'default');
 const kek = kekFromBytes(randomBytes(32));
 
 describe('approvals after a restart (H-AP-02), on Postgres', () => {
-  let postgres: TestPostgres;
-  let pool: pg.Pool;
-  let database: TestDatabase;
+  let database: ServiceDatabase;
   let sql: SqlPool;
   beforeAll(async () => {
-    postgres = await startTestPostgres();
-    database = await postgres.createDatabase({ migrated: true });
-    pool = new pg.Pool({ connectionString: testServiceUrl(database.url, 'approvals'), max: 4 });
-    sql = sqlOf(pool);
+    database = await startServiceDatabase('approvals');
+    sql = sqlOf(database.pool);
   });
-  afterAll(async () => {
-    await pool.end();
-    await postgres.stop();
-  });
+  afterAll(() => database.stop());
 
   /** A deployment of its own on the one database: what the ledger holds, and a service that may die and be started again. */
   function deployment(runId: string, stream: StreamRef) {
     const stores = new Map<ServiceName, EventStore>();
     const storeOf = (service: ServiceName): EventStore => {
-      const known = stores.get(service) ?? createPostgresStore({ url: testServiceUrl(database.url, service) });
+      const known = stores.get(service) ?? createPostgresStore({ url: database.urlOf(service) });
       stores.set(service, known);
       return known;
     };
@@ -67,7 +59,7 @@ describe('approvals after a restart (H-AP-02), on Postgres', () => {
         },
       });
       const follower = startFollower({
-        pool,
+        pool: database.pool,
         store,
         follower: timersFollower(loop),
         onProblem: (message, { error }) => {

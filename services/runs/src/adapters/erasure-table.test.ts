@@ -3,18 +3,11 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { type EventDraft, erasureStream, runStream, streamNameOf } from '@fluidbox/contracts';
-import {
-  createKekKeyring,
-  createLedger,
-  createPostgresStore,
-  type EventStore,
-  FolderBlobStore,
-  testServiceUrl,
-} from '@fluidbox/event-store';
+import { createKekKeyring, createLedger, createPostgresStore, type EventStore, FolderBlobStore } from '@fluidbox/event-store';
 import { runFold } from '@fluidbox/run-stream';
 import { kekFromBytes } from '@fluidbox/seal';
 import { sqlOf } from '@fluidbox/service-kit';
-import { createdRun, startTestPostgres, type TestDatabase, type TestPostgres } from '@fluidbox/testing';
+import { createdRun, type ServiceDatabase, startServiceDatabase } from '@fluidbox/testing';
 import pg from 'pg';
 import { eraseContent, sweepContent } from '../app/erase-content';
 import type { Ports } from '../app/ports';
@@ -27,34 +20,29 @@ const draft = (type: string, data: Record<string, unknown>, sealed: { content?: 
 const digest = `sha256:${'a'.repeat(64)}`;
 
 describe('erasing content, as the role of runs', () => {
-  let postgres: TestPostgres;
   let folder: string;
-  let database: TestDatabase;
+  let database: ServiceDatabase;
   let operator: pg.Pool;
-  let pool: pg.Pool;
   const stores: EventStore[] = [];
   const kek = kekFromBytes(randomBytes(32));
   let blobs: FolderBlobStore;
 
   beforeAll(async () => {
-    postgres = await startTestPostgres();
-    database = await postgres.createDatabase({ migrated: true });
+    database = await startServiceDatabase('runs');
     operator = new pg.Pool({ connectionString: database.url, max: 2 });
-    pool = new pg.Pool({ connectionString: testServiceUrl(database.url, 'runs'), max: 4 });
     folder = mkdtempSync(path.join(os.tmpdir(), 'erasure-'));
     blobs = new FolderBlobStore(folder);
   });
   afterAll(async () => {
     await Promise.all(stores.map((store) => store.close()));
-    await pool.end();
     await operator.end();
-    await postgres.stop();
+    await database.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 
   /** One process of the service; `service` = whose events it may append. */
   function process(service: 'runs' | 'gate' = 'runs') {
-    const store = createPostgresStore({ url: testServiceUrl(database.url, service) });
+    const store = createPostgresStore({ url: database.urlOf(service) });
     stores.push(store);
     const clock = { now: () => new Date() };
     const keyring = createKekKeyring({ store, kek, clock });
@@ -62,7 +50,7 @@ describe('erasing content, as the role of runs', () => {
     return { ledger, store };
   }
   const portsOf = (ledger: Ports['ledger'], change: Partial<Ports> = {}): Ports =>
-    ({ ledger, erasures: erasureTable(sqlOf(pool)), blobs, ...change }) as Ports;
+    ({ ledger, erasures: erasureTable(sqlOf(database.pool)), blobs, ...change }) as Ports;
 
   /** A run with content of both classes and a file; `ended` closes it. */
   async function run(options: { ended: boolean; asks?: boolean } = { ended: true }) {
@@ -152,7 +140,7 @@ describe('erasing content, as the role of runs', () => {
     const stops = (): never => {
       throw new Error('killed');
     };
-    const table = erasureTable(sqlOf(pool));
+    const table = erasureTable(sqlOf(database.pool));
     const broken: Partial<Ports> = {
       ...(step === 'files' ? { blobs: { remove: stops } } : {}),
       ...(step === 'end' ? { erasures: { ...table, done: stops } } : {}),
@@ -169,7 +157,7 @@ describe('erasing content, as the role of runs', () => {
 
   it('that cannot be done holds up no other, however many there are', async () => {
     const { runId, ledger, keysNow, record } = await run();
-    const table = erasureTable(sqlOf(pool));
+    const table = erasureTable(sqlOf(database.pool));
     const stuck = Array.from({ length: 101 }, () => crypto.randomUUID());
     for (const each of [...stuck, runId])
       await table.promise({ runId: each, org, classes: ['projection', 'rest'], cause: 'requested', by: 'ada' });

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { type EventDraft, runStream } from '@fluidbox/contracts';
-import { createKekKeyring, createLedger, createPostgresStore, startFollower, testServiceUrl } from '@fluidbox/event-store';
+import { createKekKeyring, createLedger, createPostgresStore, startFollower } from '@fluidbox/event-store';
 import { runFold } from '@fluidbox/run-stream';
 import { kekFromBytes } from '@fluidbox/seal';
-import { type SqlPool, sqlOf } from '@fluidbox/service-kit';
-import { createdRun, startTestPostgres, type TestPostgres, until } from '@fluidbox/testing';
-import pg from 'pg';
+import { sqlOf } from '@fluidbox/service-kit';
+import { createdRun, type ServiceDatabase, startServiceDatabase, until } from '@fluidbox/testing';
 import { heartbeatTable } from './heartbeat-table';
 import { openRuns, openRunsFollower } from './open-runs';
 
@@ -14,23 +13,14 @@ const draft = (type: string, data: Record<string, unknown>) => ({ type, actor: '
 const created = (runId: string) => draft('session.created', createdRun(runId));
 
 describe('tables of runs, as its own database role', () => {
-  let postgres: TestPostgres;
-  let pool: pg.Pool;
-  let url: string;
-  let sql: SqlPool;
+  let database: ServiceDatabase;
   beforeAll(async () => {
-    postgres = await startTestPostgres();
-    url = testServiceUrl((await postgres.createDatabase({ migrated: true })).url, 'runs');
-    pool = new pg.Pool({ connectionString: url, max: 4 });
-    sql = sqlOf(pool);
+    database = await startServiceDatabase('runs');
   });
-  afterAll(async () => {
-    await pool.end();
-    await postgres.stop();
-  });
+  afterAll(() => database.stop());
 
   it('keep the newest beat, whichever process stores last', async () => {
-    const table = heartbeatTable(sql);
+    const table = heartbeatTable(sqlOf(database.pool));
     await table.store(
       new Map([
         [one, 1_700_000_005_250],
@@ -46,7 +36,9 @@ describe('tables of runs, as its own database role', () => {
   });
 
   it('know the runs that are not over, and wake each that moved', async () => {
-    const store = createPostgresStore({ url });
+    const { pool } = database;
+    const sql = sqlOf(pool);
+    const store = createPostgresStore({ url: database.urlOf('runs') });
     const clock = { now: () => new Date() };
     const ids = { uuid: () => crypto.randomUUID() };
     const keyring = createKekKeyring({ store, kek: kekFromBytes(randomBytes(32)), clock });
