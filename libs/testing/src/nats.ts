@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { natsPayloadBytesMin } from '@fluidbox/contracts';
 import { repositoryRoot } from './repository';
 
-const START_MS_MAX = 20_000;
+const START_MS_MAX = 60_000;
 const STARTS_MAX = 3;
 const VERSION_MIN = [2, 10] as const;
 
@@ -92,14 +92,21 @@ function configText(port: number, folder: string, options: TestNatsOptions): str
   ].join('\n');
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+/** Below the range of outgoing connections: one of those could be given the port of a server that is being restarted. */
+const ports = { first: 20_000, last: 29_999 };
+
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(ports.first, ports.last + 1);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const probe = net.createServer();
-    probe.once('error', reject);
-    probe.listen({ port: 0, host: '127.0.0.1' }, () => {
-      const address = probe.address();
-      probe.close(() => (address !== null && typeof address === 'object' ? resolve(address.port) : reject(new Error('no free port'))));
-    });
+    probe.once('error', () => resolve(false));
+    probe.listen({ port, host: '127.0.0.1', exclusive: true }, () => probe.close(() => resolve(true)));
   });
 }
 

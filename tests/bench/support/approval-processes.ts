@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
-import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { approvalIdOf, DecideApproval, RunId } from '@fluidbox/contracts';
+import { freePort } from '@fluidbox/embedded';
 import { generateSigningKeyFiles, signRunToken } from '@fluidbox/seal';
 import { startRun } from '../../../services/gate/src/app/running-run.fixture';
 import { openParkedCall, type ParkedCall } from './parked-call';
@@ -89,14 +89,4 @@ export async function startApprovalProcesses(servers: Servers): Promise<Approval
       processes[name] = await startServiceProcess(name, environment);
     },
   };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = net.createServer().once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as net.AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
 }
