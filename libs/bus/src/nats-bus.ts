@@ -96,7 +96,7 @@ class NatsBus implements Bus {
   }
 
   /** Without a responder nothing was delivered, so asking again is safe: a service that restarts is waited for like a slow one. */
-  private async send(command: Command, payload: string, meta: RequestMeta, deadline: number): Promise<Msg> {
+  private async send(command: Command, payload: string, meta: RequestMeta, deadline: number, wasAbsent = false): Promise<Msg> {
     const timeout = Math.max(1, Math.round(deadline - performance.now()));
     try {
       return await this.connection.request(command.subject, payload, { timeout, headers: headersOf(meta) });
@@ -104,9 +104,11 @@ class NatsBus implements Bus {
       if (isNoResponders(error)) {
         if (performance.now() + noResponderPauseMs >= deadline) throw unavailable(command, 'no process of that service runs', error);
         await delay(noResponderPauseMs);
-        return this.send(command, payload, meta, deadline);
+        return this.send(command, payload, meta, deadline, true);
       }
-      if (error instanceof TimeoutError) throw unavailable(command, `no reply within ${timeout} ms`, error);
+      if (error instanceof TimeoutError)
+        // What is left of the time may be too short for an answer of anybody.
+        throw unavailable(command, wasAbsent ? 'no process of that service was there in time' : `no reply within ${timeout} ms`, error);
       if (this.connection.isClosed() || !this.up) throw unavailable(command, 'NATS is not connected', error);
       throw new Problem('internal', `${command.subject} could not be sent`, { cause: error });
     }

@@ -256,8 +256,7 @@ describe('a service', () => {
     });
     await nats.restart({
       whileDown: async () => {
-        const stopped = Promise.race([service.stop().then(() => true), new Promise((resolve) => setTimeout(resolve, 5_000, false))]);
-        expect(await stopped).toBe(true);
+        await service.stop();
       },
     });
   });

@@ -336,7 +336,7 @@ describe('projector on a real ledger', () => {
         publish: (message) => published.push(message),
         nextMessage: (ms) => ear.nextMessage(ms),
         now: () => performance.now(),
-        graceMs: 30,
+        graceMs: 500,
       }),
     );
     await follower.caughtUp();
