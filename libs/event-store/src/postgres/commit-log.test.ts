@@ -1,5 +1,4 @@
 import type { LogMessage } from '@fluidbox/contracts';
-import { until } from '@fluidbox/testing';
 import { joinedMessages } from '../domain/recorded';
 import { CommitLog } from './commit-log';
 
@@ -35,7 +34,10 @@ describe('messages to the log', () => {
 });
 
 describe('the commit log', () => {
-  it('sends what comes alone at once, and what follows closely together, in order', async () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  it('sends what comes alone at once, and what follows closely together, in order', () => {
     const sent: LogMessage[] = [];
     const log = new CommitLog((each) => sent.push(each));
     log.add(message('a', 1, 1));
@@ -46,7 +48,7 @@ describe('the commit log', () => {
       log.turn();
     }
     expect(sent).toHaveLength(1);
-    await until(() => sent.length > 1 || undefined);
+    jest.runAllTimers();
     expect(ranges(sent)).toEqual(['a 1-1', 'a 2-4']);
   });
   it('sends everything when it is told to end', () => {
