@@ -5,7 +5,7 @@ import type { ServiceContext } from '@fluidbox/service-kit';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { PermissionController } from './adapters/permission.controller';
 import { ReportController, ResultController, TokenController } from './adapters/report.controller';
-import { LOG, PORTS } from './adapters/tokens';
+import { PORTS } from './adapters/tokens';
 import { WorkspaceController } from './adapters/workspace.controller';
 import { ParkedCalls } from './app/parked-calls';
 import type { Ports } from './app/ports';
@@ -26,14 +26,12 @@ export function runnerGatewayModule(context: ServiceContext, config: Config, pad
     blobs: new FolderBlobStore(config.blobsDir),
     wakeUps,
     parked: new ParkedCalls(),
+    onCut: (error, { run_id, tool_call_id }) => context.log.warn({ err: error, run_id, tool_call_id }, 'a parked permission call was cut'),
     paddingMs,
   };
   return {
     module: RunnerGatewayModule,
     controllers: [PermissionController, ReportController, ResultController, TokenController, WorkspaceController],
-    providers: [
-      { provide: PORTS, useFactory: () => ports },
-      { provide: LOG, useFactory: () => context.log },
-    ],
+    providers: [{ provide: PORTS, useFactory: () => ports }],
   };
 }

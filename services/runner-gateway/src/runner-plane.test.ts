@@ -381,7 +381,7 @@ describe('the runner plane', () => {
       const parked = await open(run);
       parked.leave();
       await until(() => ports.parked.size === 0);
-      expect(ports.wakeUps.watchers(run.id)).toBe(0);
+      expect(ports.wakeUps.waiting(run.id)).toBe(0);
       // A call that is parked later hears of its settlement, so the gate has not been asked about the first one again.
       const other = await aRun();
       const parkedLater = await open(other);

@@ -1,5 +1,6 @@
 import type { PermissionAnswer } from '@fluidbox/contracts';
 import type { FastifyReply } from 'fastify';
+import type { Outlet } from '../app/ports';
 
 const jsonHeaders = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
 
@@ -7,7 +8,7 @@ const jsonHeaders = { 'content-type': 'application/json; charset=utf-8', 'cache-
  * The answer to a permission call. Decided at once it is an ordinary reply. Else its headers go out when the gate has said `pending`, and then a
  * space every 15 s (leading space is legal JSON), so that nothing on the way takes the connection for dead while a person thinks.
  */
-export class ParkedReply {
+export class ParkedReply implements Outlet {
   private padding: NodeJS.Timeout | undefined;
   begun = false;
 
@@ -18,7 +19,7 @@ export class ParkedReply {
 
   /** The caller's connection ended before the answer did. */
   onGone(listener: () => void): void {
-    this.reply.raw.once('close', () => {
+    this.reply.raw.on('close', () => {
       clearInterval(this.padding);
       if (!this.reply.raw.writableFinished) listener();
     });
@@ -27,7 +28,8 @@ export class ParkedReply {
   begin(): void {
     this.begun = true;
     const { raw, request } = this.reply.hijack();
-    // A person may take hours, and thousands wait: the token and the headers that admitted the call do not wait with it.
+    // A person may take hours, and thousands wait: the token and the headers that admitted the call do not wait with it, nor what was read of its body.
+    request.body = undefined;
     request.raw.headers = {};
     request.raw.rawHeaders = [];
     raw.writeHead(200, { ...headersSet(this.reply), ...jsonHeaders });

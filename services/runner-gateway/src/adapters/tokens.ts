@@ -1,3 +1,2 @@
-/** Injection tokens: metadata-free injection needs a name for everything. */
+/** Injection token: metadata-free injection needs a name for everything. */
 export const PORTS = Symbol('ports');
-export const LOG = Symbol('log');

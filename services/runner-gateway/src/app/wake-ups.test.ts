@@ -22,8 +22,12 @@ describe('waking parked calls', () => {
   function watching() {
     const woken: string[] = [];
     const wakeUps = new WakeUps();
-    const end = ['a', 'b', 'a'].map((call) => wakeUps.watch('run-1', call, () => woken.push(call)));
-    wakeUps.watch('run-2', 'a', () => woken.push('other run'));
+    const end = ['a', 'b', 'a'].map((call) => {
+      const waiter = { ring: () => void woken.push(call) };
+      wakeUps.watch('run-1', call, waiter);
+      return () => wakeUps.unwatch('run-1', call, waiter);
+    });
+    wakeUps.watch('run-2', 'a', { ring: () => void woken.push('other run') });
     return { wakeUps, end, woken };
   }
 
@@ -56,13 +60,13 @@ describe('waking parked calls', () => {
     const { wakeUps, end, woken } = watching();
     wakeUps.wakeAll();
     expect(woken).toHaveLength(4);
-    expect(wakeUps.watchers('run-1')).toBe(3);
+    expect(wakeUps.waiting('run-1')).toBe(3);
     end[0]?.();
     end[0]?.();
-    expect(wakeUps.watchers('run-1')).toBe(2);
+    expect(wakeUps.waiting('run-1')).toBe(2);
     wakeUps.onLog(message([decided('a')]));
     expect(woken).toHaveLength(5);
     for (const each of end) each();
-    expect([wakeUps.watchers('run-1'), wakeUps.watchers('run-2')]).toEqual([0, 1]);
+    expect([wakeUps.waiting('run-1'), wakeUps.waiting('run-2')]).toEqual([0, 1]);
   });
 });
