@@ -10,6 +10,7 @@ import { type AgentOptions, createAgentCommand, listAgentsCommand, reviseAgentCo
 import { approvalsCommand, decideCommand } from './approvals';
 import { listBudgetsCommand, setBudgetCommand } from './budgets';
 import { listParkedCommand, rebuildCommand, replayParkedCommand } from './operations';
+import { jsonObject, withJson } from './options';
 import { registerPolicyFiles } from './policy/register';
 import { registerPolicyVersions } from './policy/register-versions';
 import { costsCommand, decisionsCommand } from './reports';
@@ -20,15 +21,6 @@ const positive = (text: string): number => {
   const value = Number(text);
   if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('must be a number above 0');
   return value;
-};
-const jsonObject = (text: string): Record<string, unknown> => {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch (cause) {
-    throw new InvalidArgumentError(`not JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
-  }
-  throw new InvalidArgumentError('must be a JSON object');
 };
 
 /** Runs `work` against the API and ends the command with its exit code. `sources`: folders that a stack started for it may copy. */
@@ -46,8 +38,6 @@ async function connected(
 /** The same for what needs the API and nothing of the stack. */
 export const call = (json: boolean | undefined, work: (api: ApiClient, output: Output) => Promise<number>): Promise<void> =>
   connected(json, ({ api }, output) => work(api, output));
-
-export const withJson = (command: Command): Command => command.option('--json', 'machine-readable output');
 
 const withPeriod = (command: Command): Command =>
   withJson(command)

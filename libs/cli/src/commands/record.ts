@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { CommandFailure } from '../failure';
 import { type Output, standardOutput } from '../output';
-import { call, withJson } from './api-commands';
+import { call } from './api-commands';
 import { checkErase, eraseCommand, exportCommand, type VerifyOptions, verifyCommand } from './bundles';
 import { listKeysCommand, rotateKeysCommand } from './keys';
+import { withJson } from './options';
 
 const verifyHelp = `
 Exit codes: 0 verified · 1 tampered (the first wrong event is named) · 3 self-consistent, signer not pinned · 5 intact, but not the whole run

@@ -1,6 +1,7 @@
 import { type UpstreamDialect, upstreamDialects, upstreamsMax } from '@fluidbox/contracts';
 import { Argument, type Command, InvalidArgumentError } from 'commander';
-import { call, withJson } from './api-commands';
+import { call } from './api-commands';
+import { withJson } from './options';
 import { listUpstreamsCommand, removeUpstreamCommand, setUpstreamCommand } from './upstreams';
 
 interface Json {

@@ -1,6 +1,7 @@
 import { deliveryStates, type WebhookEvent, webhookEvents } from '@fluidbox/contracts';
 import { type Command, Option } from 'commander';
-import { call, withJson } from './api-commands';
+import { call } from './api-commands';
+import { withJson } from './options';
 import {
   addWebhookCommand,
   listDeliveriesCommand,

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { exitCodes } from '../../exit-codes';
 import { CommandFailure } from '../../failure';
 import { readTextFile } from '../../text-file';
+import { withJson } from '../options';
 import { convertPolicy, type ImportOptions, importFormats } from './import-policy';
 import { decideProposalCommand, proposalCommand, proposalsCommand } from './proposals';
 import { type Call, onFiles } from './register';
@@ -18,7 +19,6 @@ import {
   revertPolicyCommand,
 } from './versions';
 
-const withJson = (command: Command): Command => command.option('--json', 'machine-readable output');
 const whole = (text: string): number => {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('must be a whole number above 0');
   return Number(text);

@@ -1,9 +1,10 @@
 import { type HarnessId, harnesses } from '@fluidbox/contracts';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { ApiClient } from '../../api/client';
 import { exitCodes } from '../../exit-codes';
 import { CommandFailure } from '../../failure';
 import { type Output, standardOutput } from '../../output';
+import { jsonObject, withJson } from '../options';
 import { backtestHistory } from './backtest-history';
 import { backtestPolicies, diffPolicyFiles } from './backtest-policies';
 import { lintPolicyFile, testPolicyFile, validatePolicyFile } from './check-policy';
@@ -13,17 +14,6 @@ import { recordedCalls } from './read-calls';
 const checkHelp = `
 In a pull-request check, one line:
   npm run -s fluidbox -- policy validate p.yaml && npm run -s fluidbox -- policy lint p.yaml && npm run -s fluidbox -- policy test p.yaml`;
-
-const withJson = (command: Command): Command => command.option('--json', 'machine-readable output');
-const jsonObject = (text: string): Record<string, unknown> => {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch (cause) {
-    throw new InvalidArgumentError(`not JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
-  }
-  throw new InvalidArgumentError('must be a JSON object');
-};
 
 export function onFiles(work: (output: Output) => number, json: boolean | undefined): void {
   const code = work(standardOutput(json === true));
