@@ -13,7 +13,7 @@ import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, UseGuards 
 import { z } from 'zod';
 import type { ReadModels } from '../app/ports';
 import { readApproval } from '../app/read-approvals';
-import { decodeCursor, encodeCursor } from '../domain/cursor';
+import { decodeCursor, pageOf } from '../domain/cursor';
 import { Caller, MemberGuard } from './principal.guard';
 import { CONTEXT, READ_MODELS } from './tokens';
 
@@ -36,15 +36,10 @@ export class ApprovalsController {
       before: query.cursor === undefined ? null : decodeCursor(query.cursor),
       limit: query.limit + 1,
     });
-    const shown = rows.slice(0, query.limit);
-    const views = await Promise.all(shown.map((row) => this.find(principal, approvalIdOf(row.runId, row.toolCallId))));
-    const last = shown.at(-1);
-    const more = rows.length > query.limit && last !== undefined;
-    return {
-      data: views.filter((view) => view?.status === 'pending').flatMap((view) => view ?? []),
-      has_more: more,
-      next_cursor: more ? encodeCursor({ createdAt: last.requestedAt, id: approvalIdOf(last.runId, last.toolCallId) }) : null,
-    };
+    const idOf = ({ runId, toolCallId }: (typeof rows)[number]) => approvalIdOf(runId, toolCallId);
+    const page = pageOf(rows, query.limit, (row) => ({ createdAt: row.requestedAt, id: idOf(row) }));
+    const views = await Promise.all(page.data.map((row) => this.find(principal, idOf(row))));
+    return { ...page, data: views.filter((view) => view?.status === 'pending').flatMap((view) => view ?? []) };
   }
 
   @Get(':id')

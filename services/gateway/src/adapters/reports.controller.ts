@@ -13,7 +13,7 @@ import { type ServiceContext, zodPipe } from '@fluidbox/service-kit';
 import { Controller, Get, Inject, Query, UseGuards } from '@nestjs/common';
 import { z } from 'zod';
 import { groupsMax, periodOf, type Reports, summaryOf } from '../app/reports';
-import { decodeCursor, encodeCursor } from '../domain/cursor';
+import { decodeCursor, pageOf } from '../domain/cursor';
 import { ApproverGuard, Caller, MemberGuard } from './principal.guard';
 import { CONTEXT, REPORTS } from './tokens';
 
@@ -67,9 +67,6 @@ export class ReportsController {
       before: query.cursor === undefined ? null : decodeCursor(query.cursor),
       limit: query.limit + 1,
     });
-    const data = rows.slice(0, query.limit);
-    const last = data.at(-1);
-    const more = rows.length > query.limit && last !== undefined;
-    return { data, has_more: more, next_cursor: more ? encodeCursor({ createdAt: last.created_at, id: last.id }) : null };
+    return pageOf(rows, query.limit, ({ created_at, id }) => ({ createdAt: created_at, id }));
   }
 }

@@ -18,7 +18,7 @@ import type { ReadModels } from '../app/ports';
 import { approvalsOfRun } from '../app/read-approvals';
 import { readRun, readSession } from '../app/read-run';
 import { mayCancelRun } from '../domain/authority';
-import { decodeCursor, encodeCursor } from '../domain/cursor';
+import { decodeCursor, pageOf } from '../domain/cursor';
 import { Caller, MemberGuard } from './principal.guard';
 import { CONTEXT, READ_MODELS } from './tokens';
 
@@ -71,10 +71,7 @@ export class SessionsController {
       before: query.cursor === undefined ? null : decodeCursor(query.cursor),
       limit: query.limit + 1,
     });
-    const data = rows.slice(0, query.limit);
-    const last = data.at(-1);
-    const more = rows.length > query.limit && last !== undefined;
-    return { data, has_more: more, next_cursor: more ? encodeCursor({ createdAt: last.created_at, id: last.id }) : null };
+    return pageOf(rows, query.limit, ({ created_at, id }) => ({ createdAt: created_at, id }));
   }
 
   @Get(':id')

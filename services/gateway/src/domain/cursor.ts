@@ -1,4 +1,4 @@
-import { Problem } from '@fluidbox/contracts';
+import { type Page, Problem } from '@fluidbox/contracts';
 
 /** Position in a list ordered by (created_at, id), newest first. Opaque to callers, checked when it comes back. */
 export interface Cursor {
@@ -16,4 +16,12 @@ export function decodeCursor(text: string): Cursor {
       errors: [{ pointer: '/cursor', detail: 'unknown form' }],
     });
   return { createdAt, id };
+}
+
+/** The rows that were read, at most `limit` of them: one more was asked for, and tells that the list goes on. `placeOf`: where a row stands in it. */
+export function pageOf<Row>(rows: readonly Row[], limit: number, placeOf: (row: Row) => Cursor): Page<Row> {
+  const data = rows.slice(0, limit);
+  const last = data.at(-1);
+  const more = rows.length > limit && last !== undefined;
+  return { data, has_more: more, next_cursor: more ? encodeCursor(placeOf(last)) : null };
 }
