@@ -68,7 +68,7 @@ async function hitOnce(stack: SystemStack, { victim, moment, outcome }: Hit, nam
   const run = await startBusyRun(stack, name);
   const startedAt = Date.now();
   try {
-    await run.reached(moment);
+    if (!(await run.reached(moment))) throw new Error('the moment was missed');
     await strike(stack, victim, run);
     const events = await finish(run, outcome);
     const result = events.at(-1)?.data;

@@ -82,7 +82,7 @@ export async function faultsOfRun(
       const { status } = await stack.admin.session(runId);
       return (terminalStatuses as readonly string[]).includes(status) && status;
     },
-    { timeoutMs: 20_000, everyMs: 200 },
+    { everyMs: 200 },
   );
   if (shown !== outcome) faults.push(`the run is shown as ${shown}, its result is ${String(outcome)}`);
   const left = processesOfRun(stack.home, runId);

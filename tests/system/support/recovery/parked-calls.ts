@@ -15,7 +15,7 @@ function connectionsTo(port: number): Set<string> {
 }
 
 /** Waits until a runner's call is parked (again) at the control listener: one connection to it stays open. */
-export async function untilCallIsParked(controlUrl: string, timeoutMs = 30_000): Promise<void> {
+export async function untilCallIsParked(controlUrl: string, timeoutMs = 60_000): Promise<void> {
   const port = Number(new URL(controlUrl).port);
   const since = new Map<string, number>();
   const deadline = Date.now() + timeoutMs;
