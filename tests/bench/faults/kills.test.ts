@@ -114,14 +114,19 @@ describe('an appending process', () => {
         if (message.id === id) heard.push(message);
       });
       await gateway.bus.flush();
+      // It looks when the process is dead, however long that takes.
+      process.kill(projector.pid, 'SIGSTOP');
       const child = await startAppendingProcess(servers);
       child.order({ do: 'die answered', run: id });
       await child.gone;
       expect(await allOf(await servers.context('gate'), runStream(id, 'default'))).toHaveLength(1);
+      await gateway.bus.flush();
       expect(heard).toEqual([]);
-      await until(() => heard.length > 0, { timeoutMs: 40_000 });
+      process.kill(projector.pid, 'SIGCONT');
+      await until(() => heard.length > 0);
       expect(heard.map(({ firstSeq, lastSeq }) => [firstSeq, lastSeq])).toEqual([[1, 1]]);
     } finally {
+      process.kill(projector.pid, 'SIGCONT');
       await projector.end();
       fs.rmSync(dir, { recursive: true, force: true });
     }

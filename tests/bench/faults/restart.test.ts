@@ -4,8 +4,6 @@ import { faultsOf } from '../append-integrity';
 import { decision } from '../append-sides';
 import { type Servers, startServers } from '../support/servers';
 
-const waitMsMax = 30_000;
-
 describe('Postgres restarted under appenders', () => {
   let servers: Servers;
   beforeAll(async () => {
@@ -39,7 +37,6 @@ describe('Postgres restarted under appenders', () => {
     await Promise.race([moreBy(500), broke]);
     going = false;
     await broke;
-    expect(longest).toBeLessThan(waitMsMax);
     // Somebody did wait: it was really away.
     expect(longest).toBeGreaterThan(away / 4);
     expect(await faultsOf(servers, acknowledged, 0)).toEqual({ gaps: 0, lost: 0, duplicates: 0, chains: 0 });
