@@ -7,11 +7,14 @@ import {
   evidence,
   exactCaseShapes,
   hasHint,
+  hasLongHint,
   hiddenShapes,
+  hintedShapes,
   keyBegins,
   keyBetween,
   keyEnds,
   keyLine,
+  longShapes,
   pairName,
   pairValue,
   secretArgument,
@@ -24,14 +27,18 @@ export const redactionMark = '‹redacted›';
 
 /** For loggers and other plain text. */
 export function redactText(text: string): string {
-  return hasHint(text) || hidesSecret(text) ? scrubText(text, awsKeyId.test(text)) : text;
+  return hasHint(text) || mayHaveLong(text) || hidesSecret(text) ? scrubText(text, awsKeyId.test(text)) : text;
 }
 
 /** The value with every secret marked, in strings and in member names; the same value when it holds none. */
 export function redactContent(value: unknown): unknown {
   const found = collect(value);
   const joined = found.values.join('');
-  if (!hasHint(joined) && !found.named.includes(true) && found.keys.every(isPlainKey) && !found.values.some(hidesSecret)) return value;
+  if (!hasHint(joined) && !found.named.includes(true) && found.keys.every(isPlainKey)) {
+    // Ids and digests are most of a ledger body, and long.
+    const telling = found.values.filter((text) => !evidence.test(text));
+    if (!mayHaveLong(telling.join('')) && !telling.some(hidesSecret)) return value;
+  }
   const cleaned = scrubStrings(found);
   let next = 0;
   return rebuild(value, () => cleaned[next++] ?? redactionMark);
@@ -42,7 +49,7 @@ const plainKeys = new Set<string>();
 const plainKeysMax = 4_096;
 function isPlainKey(key: string): boolean {
   if (plainKeys.has(key)) return true;
-  if (hasHint(key)) return false;
+  if (hasHint(key) || mayHaveLong(key)) return false;
   if (key.length <= 64 && plainKeys.size < plainKeysMax) plainKeys.add(key);
   return true;
 }
@@ -115,8 +122,9 @@ function scrubStrings({ values, named, keys }: Found): string[] {
 function scrubAcross(strings: string[]): string[] {
   // Evidence never continues a secret: a NUL in its place ends every shape and keeps the offsets.
   const joined = strings.map((text) => (evidence.test(text) ? '\0'.repeat(text.length) : text)).join('');
-  const cuts = [...joined.matchAll(splitShapes)]
+  const cuts = [...joined.matchAll(splitShapes), ...(mayHaveLong(joined) ? joined.matchAll(longShapes) : [])]
     .filter(([match]) => !isCheckpoint(match))
+    .sort((one, other) => one.index - other.index)
     .map((match) => ({ from: match.index, to: match.index + match[0].length }));
   if (cuts.length === 0) return strings;
   let start = 0;
@@ -127,7 +135,7 @@ function scrubAcross(strings: string[]): string[] {
     for (const cut of cuts) {
       if (cut.to <= start || cut.from >= end) continue;
       kept += text.slice(at - start, Math.max(cut.from, start) - start) + redactionMark;
-      at = Math.min(cut.to, end);
+      at = Math.max(at, Math.min(cut.to, end));
     }
     kept += text.slice(at - start);
     start = end;
@@ -136,16 +144,20 @@ function scrubAcross(strings: string[]): string[] {
 }
 
 function scrubText(text: string, aws: boolean): string {
-  const scrubbed = markHidden(text).replace(exactCaseShapes, mark).replace(anyCaseShapes, mark);
+  let scrubbed = markHidden(text).replace(exactCaseShapes, mark).replace(anyCaseShapes, mark);
+  if (mayHaveLong(scrubbed)) scrubbed = scrubbed.replace(longShapes, mark);
+  for (const { hint, shapes } of hintedShapes) if (hint.test(scrubbed)) scrubbed = scrubbed.replace(shapes, mark);
   return aws ? scrubbed.replace(awsSecretCandidate, (token) => (looksRandom(token) ? redactionMark : token)) : scrubbed;
 }
 
 /** A secret in base64 is one; twice encoded it is out of reach. */
 const decodesToSecret = (run: string): boolean => {
   const plain = Buffer.from(run, 'base64').toString('latin1');
-  return hasHint(plain) && hiddenShapes.test(plain);
+  return (hasHint(plain) || hasLongHint(plain)) && hiddenShapes.test(plain);
 };
 const hidesSecret = (text: string): boolean => base64Runs(text).some(({ from, to }) => decodesToSecret(text.slice(from, to)));
+/** A secret of a maker whose secrets are long. */
+const mayHaveLong = (text: string): boolean => base64Runs(text).length > 0 && hasLongHint(text);
 function markHidden(text: string): string {
   let kept = '';
   let at = 0;
