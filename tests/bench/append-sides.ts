@@ -115,12 +115,13 @@ export const rate =
     const until = started + ms;
     await Promise.all(
       streams.map(async (stream) => {
-        for (let at = performance.now(); at < until; ) {
+        let at = performance.now();
+        do {
           await append(stream);
           const now = performance.now();
           times.push(now - at);
           at = now;
-        }
+        } while (at < until);
       }),
     );
     return { [name]: times.length / ((performance.now() - started) / 1_000), [`${name} p99`]: quantile(times, 0.99) };

@@ -41,10 +41,11 @@ export const fanOutReads: Bench = {
       const rounds = await measureRounds(plan, {
         hub: async (ms) => {
           const before = { ...hub.counts };
-          for (const until = performance.now() + ms; performance.now() < until; ) {
+          const until = performance.now() + ms;
+          do {
             await hub.append(1);
             await delay(Math.random() * 20);
-          }
+          } while (performance.now() < until);
           await hub.untilSeen(hub.counts.appended);
           return { reads: hub.counts.ledgerReads - before.ledgerReads, events: hub.counts.appended - before.appended };
         },

@@ -10,11 +10,12 @@ import { type AskedCall, askedCalls, casbinOf, cedarAllows, ourPolicy, peers, pr
 function medianMicroseconds(batch: number, decideAll: () => void | Promise<void>): Side {
   return async (ms) => {
     const times: number[] = [];
-    for (const until = performance.now() + ms; performance.now() < until; ) {
+    const until = performance.now() + ms;
+    do {
       const started = performance.now();
       await decideAll();
       times.push(((performance.now() - started) * 1000) / batch);
-    }
+    } while (performance.now() < until);
     return quantile(times, 0.5);
   };
 }

@@ -68,14 +68,15 @@ export async function measureRounds({ rounds, warmUpMs, sliceMs }: Plan, sides: 
   return measured;
 }
 
-/** Runs `once` again and again for `ms` and answers the median of its milliseconds. */
+/** Runs `once` again and again for `ms`, at least once, and answers the median of its milliseconds. */
 export async function medianTime(ms: number, once: () => Promise<unknown>): Promise<number> {
   const times: number[] = [];
-  for (const until = performance.now() + ms; performance.now() < until; ) {
+  const until = performance.now() + ms;
+  do {
     const started = performance.now();
     await once();
     times.push(performance.now() - started);
-  }
+  } while (performance.now() < until);
   return quantile(times, 0.5);
 }
 
