@@ -17,5 +17,5 @@ module.exports = {
   testPathIgnorePatterns: ['/node_modules/', '/dist/', '/.fluidbox/'],
   cacheDirectory: path.join(root, '.cache/jest'),
   // Ends what hangs, nothing else: how long a test takes is the machine's, and it may be busy.
-  testTimeout: 300_000,
+  testTimeout: 240_000,
 };

@@ -60,7 +60,7 @@ export interface BusyRun {
   stop(): void;
 }
 
-const patience = { timeoutMs: 240_000, everyMs: 20 };
+const patience = { timeoutMs: 200_000, everyMs: 20 };
 
 export async function prepareBusyRuns(stack: SystemStack): Promise<void> {
   await stack.admin.importPolicy('busy', { source: busyPolicy });
