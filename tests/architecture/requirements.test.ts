@@ -7,9 +7,18 @@ import { repositoryRoot, sourcesIn } from './sources';
 const citations = /['"`]((?:\[[A-Z]+-\d+\] ?)+)/g;
 
 const folders = ['tests', 'services', 'libs', 'images', 'deploy'];
-const cited = folders
+const citationsBySuite = folders
   .flatMap((folder) => sourcesIn(folder, { tests: true }).filter(({ file }) => file.endsWith('.test.ts')))
-  .flatMap(({ text }) => [...text.matchAll(citations)].flatMap(([, ids = '']) => ids.match(/[A-Z]+-\d+/g) ?? []));
+  .flatMap(({ file, text }) => {
+    const suite = /^tests\/([^/]+)\//.exec(file)?.[1] ?? 'unit';
+    const ids = [...text.matchAll(citations)].flatMap(([, found = '']) => found.match(/[A-Z]+-\d+/g) ?? []);
+    return ids.map((id) => ({ suite, id }));
+  });
+const cited = citationsBySuite.map(({ id }) => id);
+const claims =
+  readFileSync(path.join(repositoryRoot, 'README.md'), 'utf8')
+    .split('\n## ')
+    .find((part) => part.startsWith('Claims')) ?? '';
 
 describe('what we promise', () => {
   it('is cited by a test, each promise by at least one', () => {
@@ -19,10 +28,6 @@ describe('what we promise', () => {
     expect(cited.filter((id) => !Object.hasOwn(requirements, id))).toEqual([]);
   });
   it('stands in the claims of the README with a command that proves it, and nothing else stands there', () => {
-    const claims =
-      readFileSync(path.join(repositoryRoot, 'README.md'), 'utf8')
-        .split('\n## ')
-        .find((part) => part.startsWith('Claims')) ?? '';
     const named = [...claims.matchAll(/`([A-Z]+)-(\*|\d+)`/g)].map(([, family = '', which = '']) => ({ family, which }));
     const isNamed = (id: string) =>
       named.some(({ family, which }) => `${family}-${which}` === id || (which === '*' && id.startsWith(`${family}-`)));
@@ -30,5 +35,17 @@ describe('what we promise', () => {
     const promised = (family: string, which: string) =>
       Object.keys(requirements).some((id) => (which === '*' ? id.startsWith(`${family}-`) : id === `${family}-${which}`));
     expect(named.filter(({ family, which }) => !promised(family, which))).toEqual([]);
+  });
+  it('is cited in a suite that its row of the claims says to run', () => {
+    const elsewhere = claims.split('\n').flatMap((row) => {
+      const suites = [...row.matchAll(/`npm test -- ([a-z ]+)`/g)].flatMap(([, names = '']) => names.split(' '));
+      const patterns = [...row.matchAll(/`([A-Z]+)-(\*|\d+)`/g)].map(([, family, which]) =>
+        which === '*' ? new RegExp(`^${family}-`) : new RegExp(`^${family}-${which}$`),
+      );
+      return Object.keys(requirements)
+        .filter((id) => patterns.some((pattern) => pattern.test(id)))
+        .filter((id) => !citationsBySuite.some((citation) => citation.id === id && suites.includes(citation.suite)));
+    });
+    expect(elsewhere).toEqual([]);
   });
 });
