@@ -62,7 +62,7 @@ describe('runs as a process', () => {
   const eventsOf = async (stream: StreamRef) => (await (stores[0]?.read(stream) ?? [])) as readonly TimelineEvent[];
   const statusesOf = async (stream: StreamRef) =>
     (await eventsOf(stream)).flatMap((event) => (event.type === 'session.status_changed' ? [event.data.to] : []));
-  const reached = (stream: StreamRef, status: string) => until(async () => (await statusesOf(stream)).at(-1) === status);
+  const reached = (stream: StreamRef, status: string) => until(async () => (await statusesOf(stream)).some((each) => each === status));
 
   beforeAll(async () => {
     postgres = await startTestPostgres();
