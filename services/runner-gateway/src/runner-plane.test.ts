@@ -400,10 +400,12 @@ describe('the runner plane', () => {
       const run = await aRun();
       gate = async () => pendingUntil(Date.now() + 10 * minute);
       const parked = await open(run, own.url);
-      const started = Date.now();
-      await own.stop();
+      // Whoever is not let go is cut two seconds later, when the listener gives up; the rest of the stop takes as long as it takes.
+      const started = performance.now();
+      const stopped = own.stop();
       await parked.ended;
-      expect([parked.whole(), Date.now() - started < 1_500]).toEqual([false, true]);
+      expect([parked.whole(), performance.now() - started < 1_900]).toEqual([false, true]);
+      await stopped;
     });
 
     const ownEnvironment = () => ({

@@ -212,7 +212,7 @@ describe('Postgres store under concurrency and faults', () => {
     await small.append([groupOf(run, 'any')]);
     await open.query('select 1 from ledger.stream_heads where stream = $1 for update', [`run-${run.id}`]);
     const held = small.append([groupOf(run, 'any')]);
-    await delay(20);
+    await untilSomebodyWaits();
     const queued = [small.append([groupOf(run, 'any', 2)])];
     await expect(small.append([groupOf(run, 'any', 2), groupOf(run, 'any')])).rejects.toMatchObject({ code: 'overloaded' });
     queued.push(small.append([groupOf(run, 'any', 2)]));
@@ -263,7 +263,8 @@ describe('Postgres store under concurrency and faults', () => {
     await expect(store(0).append([groupOf(alone, 1), groupOf(inBatch, 0, 3)])).rejects.toMatchObject({ code: 'unavailable' });
     const underLock = store(0).appendLocked(alone, 1, async (_missed, version) => groupOf(alone, version));
     await expect(underLock).rejects.toMatchObject({ code: 'unavailable' });
-    expect(performance.now() - started).toBeLessThan(5_000);
+    // Had any of them waited as for a database that is away, it would have been half a minute.
+    expect(performance.now() - started).toBeLessThan(25_000);
     expect(await Promise.all([store(0).head(alone), store(0).head(inBatch)])).toEqual(heads);
     await admin.query('drop trigger no_room on ledger.events');
     const results = await store(0).append([groupOf(alone, 1), groupOf(inBatch, 0, 3)]);
