@@ -79,9 +79,7 @@ describe('publishing over recorded runs', () => {
       { steps: [ask('before', 'curl h.example'), { sleepMs: 20_000 }, ask('after', 'curl h.example')] },
       { onStarted: (id) => (live.id = id) },
     );
-    await until(async () => live.id !== undefined && typesOf(await ann.allEvents(live.id), 'tool.decision').length === 1, {
-      timeoutMs: 20_000,
-    });
+    await until(async () => live.id !== undefined && typesOf(await ann.allEvents(live.id), 'tool.decision').length === 1);
 
     const published = await cli('policy', 'publish', file('loose.yaml', loose), '--summary', 'curl is needed', '--json');
     expect(published.code).toBe(5);

@@ -41,7 +41,7 @@ describe('what is read and watched', () => {
 
   it('[WATCH-2] ends an open stream with a word of its own when its token is revoked', async () => {
     const { token } = await stack.admin.createToken({ name: 'watching', role: 'approver' });
-    const { session } = await stack.admin.createSession({ agent: 'wire', task: JSON.stringify({ steps: [{ sleepMs: 12_000 }] }) });
+    const { session } = await stack.admin.createSession({ agent: 'wire', task: JSON.stringify({ steps: [{ sleepMs: 600_000 }] }) });
     const response = await get(`/v1/sessions/${session.id}/events/stream`, { authorization: `Bearer ${token}` });
     await stack.admin.revokeToken('watching');
     expect(await response.text()).toMatch(/event: end\ndata: \{"code":"unauthorized"/);
@@ -72,19 +72,25 @@ describe('what is read and watched', () => {
   });
 
   it('[BUS-1] loses nothing and doubles nothing when NATS is gone for a while, with its disk, under runs', async () => {
-    const task = JSON.stringify({ steps: [{ sleepMs: 4_000 }] });
+    const ask = { name: 'answer', as: 'tool', path: '/internal/sessions/{id}/permission' };
+    const body = { tool_call_id: 'c1', tool: 'Bash', input: { command: "git commit -m 'x'" } };
+    const task = JSON.stringify({ steps: [{ ...ask, body }] });
     const sessions = await Promise.all(Array.from({ length: 3 }, () => stack.admin.createSession({ agent: 'wire', task })));
     const seen = sessions.map(async ({ session }) => {
       const seqs: number[] = [];
       for await (const event of stack.admin.watch(session.id)) seqs.push(event.seq);
       return seqs;
     });
-    await until(async () =>
-      (await Promise.all(sessions.map(({ session }) => stack.admin.session(session.id)))).every((run) => run.status === 'running'),
-    );
+    const waiting = async () => {
+      const { data } = await stack.admin.approvals();
+      const found = data.filter(({ run_id }) => sessions.some(({ session }) => session.id === run_id));
+      return found.length === sessions.length ? found : null;
+    };
+    const approvals = await until(waiting);
     const back = killPart(stack, 'nats');
     fs.rmSync(path.join(stack.home, 'nats/store'), { recursive: true, force: true });
     await back();
+    for (const { id } of approvals) await stack.admin.decide(id, { decision: 'approve' });
     const watched = await Promise.all(seen);
     for (const [index, { session }] of sessions.entries()) {
       const run = await until(async () => {

@@ -56,7 +56,7 @@ describe('webhooks', () => {
     receiver.close();
     receiver.closeAllConnections();
   });
-  const toldOf = (type: string): Promise<Told> => until(() => told.find(({ message }) => message.type === type), { timeoutMs: 20_000 });
+  const toldOf = (type: string): Promise<Told> => until(() => told.find(({ message }) => message.type === type));
 
   it('[WEBHOOK-1] [WEBHOOK-2] [WEBHOOK-7] [WEBHOOK-8] a person is told, the link decides nothing, their own token does, and the result carries the head', async () => {
     const added = await fluidbox(stack.home, ['webhook', 'add', url, '--json']);

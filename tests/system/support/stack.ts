@@ -75,7 +75,7 @@ export async function startSystemStack(choice: StackChoice): Promise<SystemStack
         if (child.exitCode !== null) throw new Error(`up ended with ${child.exitCode}:\n${output}`);
         return fs.existsSync(upFile) && current().pid === child.pid;
       },
-      { timeoutMs: 90_000 },
+      { timeoutMs: 180_000 },
     );
   let child = spawnUp();
   try {
@@ -125,7 +125,7 @@ async function endChild(child: ChildProcess, signal: NodeJS.Signals): Promise<vo
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   child.kill(signal);
-  const killer = setTimeout(() => child.kill('SIGKILL'), 30_000);
+  const killer = setTimeout(() => child.kill('SIGKILL'), 120_000);
   await ended;
   clearTimeout(killer);
 }

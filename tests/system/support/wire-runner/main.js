@@ -55,5 +55,5 @@ async function main() {
 }
 
 // An honest heartbeat, so that a long script is not taken for a dead runner; a silent one has none.
-if (task.end !== 'silence') setInterval(() => void send({ as: 'control', path: '/internal/sessions/{id}/heartbeat', body: {} }), 5_000).unref();
+if (task.end !== 'silence') setInterval(() => void send({ as: 'control', path: '/internal/sessions/{id}/heartbeat', body: {} }), 1_000).unref();
 main().then(() => process.exit(0));
