@@ -6,6 +6,7 @@ import { documentDigest } from '../domain/document-digest';
 import { contentAad, prepareEvent } from '../prepare';
 import { FoldCache } from './fold-cache';
 import { OneAtATime } from './one-at-a-time';
+import { pagesOf } from './pages-of';
 
 export interface LedgerOptions {
   readonly store: EventStore;
@@ -16,8 +17,6 @@ export interface LedgerOptions {
   /** Folded streams kept in memory. Default 5,000. */
   readonly streamsMax?: number;
 }
-
-const pageSize = 1_000;
 
 /** With its organisation: who asks for a stream under another one is answered from nothing, never from what this process knows of the real one. */
 const cachedAs = (stream: Pick<StreamRef, 'category' | 'id' | 'org'>): string => `${stream.org}/${streamNameOf(stream)}`;
@@ -33,15 +32,10 @@ export function createLedger(options: LedgerOptions): Ledger {
   const readToHead = async <S>(fold: Fold<S>, stream: StreamRef): Promise<{ state: S; version: number }> => {
     const name = cachedAs(stream);
     for (;;) {
-      let read = cache.readAfter(name, fold);
+      const read = cache.readAfter(name, fold);
       if (read === 0) cache.start(name, fold);
       const heard = cache.heard(name);
-      for (let more = true; more; ) {
-        const page = await store.read(stream, { after: read, limit: pageSize });
-        cache.apply(name, page);
-        read += page.length;
-        more = page.length === pageSize;
-      }
+      for await (const page of pagesOf(store, stream, read)) cache.apply(name, page);
       cache.caughtUp(name, heard);
       const folded = cache.get(name, fold);
       // Not there only when the log spoke of more meanwhile, or when very many other streams pushed it out.
