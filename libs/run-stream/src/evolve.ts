@@ -1,6 +1,6 @@
 import { type EventData, type EventType, type RecordedEvent, terminalStatuses, timelineEvent } from '@fluidbox/contracts';
 import { countDecided, countReported, holdPlaces } from './history';
-import type { ModelCallState, RunState } from './state';
+import type { ApprovalState, ModelCallState, RunState } from './state';
 
 /**
  * Folds one event into the state it owns. Total: an unknown type, a version newer than this code, or an event that refers to something it never saw, changes nothing.
@@ -16,6 +16,9 @@ export function evolveRun(state: RunState, event: RecordedEvent): RunState {
 
 type Change<T extends EventType> = (state: RunState, data: EventData<T>, event: RecordedEvent) => void;
 const nothing = (): void => undefined;
+/** What nearly every call has: empty collections of its own took 0.4 KB of each call, in every process that folds its run. */
+const none: ReadonlySet<string> = new Set();
+const nobody: ApprovalState['votes'] = new Map();
 const time = (text: string): number => Date.parse(text);
 const isTerminal = (status: string): boolean => (terminalStatuses as readonly string[]).includes(status);
 
@@ -98,7 +101,7 @@ const changes: { readonly [T in EventType]: Change<T> } = {
   'tool.requested': (state, data, event) => {
     const known = state.calls.get(data.tool_call_id);
     if (known !== undefined) {
-      known.violations.add(callKey(data.tool, data.input_digest));
+      known.violations = new Set([...known.violations, callKey(data.tool, data.input_digest)]);
       return;
     }
     state.calls.set(data.tool_call_id, {
@@ -109,7 +112,7 @@ const changes: { readonly [T in EventType]: Change<T> } = {
       requestedSeq: event.seq,
       approval: null,
       decision: null,
-      violations: new Set(),
+      violations: none,
       history: holdPlaces(state.history, data.matches ?? []),
     });
     state.openModelCalls.delete(data.tool_call_id);
@@ -128,7 +131,7 @@ const changes: { readonly [T in EventType]: Change<T> } = {
       excludeRequester: data.exclude_requester,
       expiresAt: time(data.expires_at),
       requestedSeq: event.seq,
-      votes: new Map(),
+      votes: nobody,
       settled: null,
     };
     state.pendingApprovals.set(data.approval_id, call.approval);
@@ -157,7 +160,8 @@ const changes: { readonly [T in EventType]: Change<T> } = {
     state.idleModelCalls = 0;
   },
   'approval.voted': (state, data) => {
-    state.pendingApprovals.get(data.approval_id)?.votes.set(data.by, data.decision);
+    const approval = state.pendingApprovals.get(data.approval_id);
+    if (approval !== undefined) approval.votes = new Map([...approval.votes, [data.by, data.decision]]);
   },
   'approval.decided': (state, data, event) => {
     const approval = state.pendingApprovals.get(data.approval_id);

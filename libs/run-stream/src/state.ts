@@ -14,7 +14,7 @@ export interface CallState {
   /** The first answer stays, whatever comes later under the same id. */
   decision: CallDecision | null;
   /** Other digests that were asked under this id and denied, each once. */
-  violations: Set<string>;
+  violations: ReadonlySet<string>;
   readonly history: CallHistory;
 }
 export interface CallDecision {
@@ -34,7 +34,7 @@ export interface ApprovalState {
   readonly excludeRequester: boolean;
   readonly expiresAt: number;
   readonly requestedSeq: number;
-  votes: Map<string, 'approve' | 'approve_session' | 'deny' | 'edit'>;
+  votes: ReadonlyMap<string, 'approve' | 'approve_session' | 'deny' | 'edit'>;
   settled: {
     readonly decision: 'approved' | 'denied' | 'expired' | 'refused';
     readonly by: string;
