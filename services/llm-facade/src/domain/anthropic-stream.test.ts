@@ -123,6 +123,30 @@ describe('metering a stream', () => {
     expect(result.usage.outputTokens).toBeLessThan(100);
   });
 
+  it('counts the text of a cut stream once, however its events are cut', () => {
+    const pieces = ['a', 'some words', 'längere Wörter', 'x'.repeat(700)].flatMap((value) => [text(value), text(value)]);
+    const bytes = bytesOf([start({ input_tokens: 60, output_tokens: 1 }), ...pieces]);
+    const whole = meter([bytes]).result.usage.outputTokens;
+    expect(whole).toBeGreaterThan(2 * Math.ceil(700 / 3));
+    for (let cut = 0; cut <= bytes.length; cut++)
+      expect(meter([bytes.subarray(0, cut), bytes.subarray(cut)]).result.usage.outputTokens).toBe(whole);
+    expect(meter(Array.from(bytes, (byte) => Buffer.of(byte))).result.usage.outputTokens).toBe(whole);
+  });
+
+  it('sees what stands between and behind pieces of text', () => {
+    const words = event(text('words'));
+    const call = bytesOf([toolStart(1, 'toolu_1', 'Bash'), stop(1)]).toString();
+    const ofCalls = (stream: string) => meter([Buffer.from(stream)]).result.calls.map(({ toolCallId }) => toolCallId);
+    expect(ofCalls(words + words)).toEqual([]);
+    expect(ofCalls(words + call + words)).toEqual(['toolu_1']);
+    // Without the line that ends the event, and in an event that is named as text.
+    expect(ofCalls(`${words.trimEnd()}\n${call}`)).toEqual(['toolu_1']);
+    expect(ofCalls(`${words}event: content_block_delta\n${call.slice(call.indexOf('data:'))}${words}`)).toEqual(['toolu_1']);
+    // Several lines of one event are one text for a client: here no JSON, so it must not pass.
+    expect(meter([Buffer.from(`${words}data: {\n\n`)]).signs).toEqual([{ kind: 'stop' }]);
+    expect(meter([Buffer.from(`${words.trimEnd()}\ndata: {\n\n`)]).signs).toEqual([{ kind: 'stop' }]);
+  });
+
   it('names a call whose end was never seen: who hangs up behind its last argument knows it all', () => {
     const cut = [start({ input_tokens: 60 }), toolStart(0, 'toolu_1', 'Bash'), json(0, '{"command":"ls"}')];
     expect(meter([bytesOf(cut)]).result.calls).toEqual([

@@ -10,6 +10,11 @@ import { noUsage, type Usage } from './usage';
 const deltaHead = patternOf('data: {"type":"content_block_delta","index":');
 const deltaKind = patternOf(',"delta":{"type":"');
 const textKinds = ['text_delta","', 'thinking_delta","', 'signature_delta","'].map(patternOf);
+/** By far most of a stream is text of one kind, so nothing is called in turn here. */
+const isText = (view: DataView, at: number, to: number): boolean => {
+  for (const kind of textKinds) if (standsAt(view, at, to, kind)) return true;
+  return false;
+};
 const isDigit = (byte: number): boolean => byte >= 48 && byte <= 57;
 /** Bytes of a delta that are not text. */
 const deltaFrameBytes = 92;
@@ -23,6 +28,7 @@ interface OpenBlock {
 
 /** Usage and tool calls of an Anthropic stream. */
 export class AnthropicEvents implements EventReader {
+  readonly textEvent = patternOf('event: content_block_delta\n');
   readonly #open = new Map<number, OpenBlock>();
   readonly #calls: ModelCall[] = [];
   #usage: Usage = noUsage;
@@ -42,7 +48,7 @@ export class AnthropicEvents implements EventReader {
     if (!standsAt(view, from, to, deltaHead)) return false;
     let at = from + deltaHead.length;
     while (at < to && isDigit(view.getUint8(at))) at += 1;
-    if (!standsAt(view, at, to, deltaKind) || !textKinds.some((kind) => standsAt(view, at + deltaKind.length, to, kind))) return false;
+    if (!standsAt(view, at, to, deltaKind) || !isText(view, at + deltaKind.length, to)) return false;
     this.#seenOutputTokens += Math.max(1, inputTokensOf(to - from - deltaFrameBytes));
     return true;
   }

@@ -20,6 +20,7 @@ interface OpenCall {
 
 /** Usage and tool calls of a Responses stream. Harnesses run a call when its item is done; the last event repeats them all. */
 export class ResponsesEvents implements EventReader {
+  readonly textEvent = patternOf('event: response.output_text.delta\n');
   readonly #open = new Map<number, OpenCall>();
   readonly #calls: ModelCall[] = [];
   #usage: Usage | null = null;
