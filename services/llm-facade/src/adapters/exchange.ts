@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Exchange } from '../app/ports';
 
 /** Node's request and response as the use cases see them: nothing is parsed or buffered on the way. */
@@ -7,13 +8,22 @@ export function exchangeOf(request: IncomingMessage, response: ServerResponse): 
   response.once('close', () => {
     if (!response.writableFinished) closed.abort(new Error('the runner hung up'));
   });
+  let held: Socket | null = null;
+  const sendHeld = (): void => {
+    held?.uncork();
+    held = null;
+  };
   return {
     headers: singleHeaders(request),
     hungUp: closed.signal,
     readBody: (bytesMax) => readBody(request, bytesMax),
     head(status, headers) {
+      // What has come with the provider's head goes out with ours; a head that came alone waits for nothing.
+      held = response.socket;
+      held?.cork();
       response.writeHead(status, headers);
       response.flushHeaders();
+      process.nextTick(sendHeld);
     },
     send: (status, headers, body) => void response.writeHead(status, { ...headers, 'content-length': String(body.length) }).end(body),
     write(chunk) {
@@ -21,7 +31,10 @@ export function exchangeOf(request: IncomingMessage, response: ServerResponse): 
       return drained(response);
     },
     end: () => void response.end(),
-    cut: () => void response.destroy(),
+    cut() {
+      sendHeld();
+      response.destroy();
+    },
   };
 }
 
