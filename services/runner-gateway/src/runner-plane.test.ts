@@ -56,6 +56,7 @@ describe('the runner plane', () => {
   let ports: Ports;
   let gate: (request: ParsedRequestOf<typeof RequestPermission>) => Promise<ReplyOf<typeof RequestPermission>>;
   let asked: ParsedRequestOf<typeof RequestPermission>[] = [];
+  let traces: (string | null)[] = [];
   let told: unknown[] = [];
   let owner: (name: string, request: unknown) => unknown;
 
@@ -78,8 +79,9 @@ describe('the runner plane', () => {
     store = createPostgresStore({ url: testServiceUrl(database.url, 'runs') });
     store.onCommitted((message) => buses.runs.publishLog(message));
     runs = createLedger({ store, keyring: grantedKeyring('runs'), clock, ids, service: 'runs' });
-    buses.gate.respond(RequestPermission, (request) => {
+    buses.gate.respond(RequestPermission, (request, { traceparent }) => {
       asked.push(request);
+      traces.push(traceparent);
       return gate(request);
     });
     const tell = (name: string) => async (request: unknown) => {
@@ -112,6 +114,7 @@ describe('the runner plane', () => {
   });
   beforeEach(() => {
     asked = [];
+    traces = [];
     told = [];
     gate = async () => allow;
     owner = () => ({});
@@ -315,6 +318,8 @@ describe('the runner plane', () => {
       await parked.ended;
       expect(JSON.parse(parked.text())).toEqual({ decision: 'allow' });
       expect(asked).toHaveLength(2);
+      // Both questions belong to the call, whoever woke it.
+      expect(traces).toEqual([parked.traceparent, parked.traceparent]);
     });
 
     it('does not lose a decision that falls between the gate’s `pending` and the wait', async () => {
@@ -451,6 +456,7 @@ describe('the runner plane', () => {
       const ended = new Promise<void>((resolve) => response.once('close', resolve));
       return {
         status: response.statusCode,
+        traceparent: response.headers.traceparent,
         text: () => text,
         whole: () => response.complete,
         leave: () => void response.destroy(),

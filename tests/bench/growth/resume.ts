@@ -1,8 +1,9 @@
-import type { Fold } from '@fluidbox/event-store';
+import { createLedger, type Fold, type Ledger } from '@fluidbox/event-store';
+import { runFold } from '@fluidbox/run-stream';
 import { decision } from '../append-sides';
 import { quantile } from '../support/measure';
 import { flat, type GrowthRow, linear, type Point } from './row';
-import { medianMillis, millis, runOf } from './run-of';
+import { medianMillis, millis, runOf, runOfCalls } from './run-of';
 
 const sizes = { toy: [50, 200, 800], usual: [1e2, 1e3, 1e4, 1e5], full: [1e2, 1e3, 1e4, 1e5] };
 const tail = 10;
@@ -39,18 +40,20 @@ export const resumeCached: GrowthRow = {
   },
 };
 
+/** The fold that services share, of a run of calls and their decisions, in a ledger that has seen nothing before. */
 export const foldCold: GrowthRow = {
   name: 'cold fold',
   what: 'ms to fold a run that this process has never seen, over its events; at most 3 ms for 1,000 of them',
   exponentMax: linear,
   async measure(servers, size) {
-    const gate = await servers.context('gate');
+    const { store, keyring, clock, ids, name } = await servers.context('gate');
+    const cold = (): Ledger => createLedger({ store, keyring, clock, ids, service: name });
     const points: Point[] = [];
     for (const events of sizes[size]) {
-      const stream = await runOf(gate, events);
+      const stream = await runOfCalls(cold(), events / 2);
       const cost = await medianMillis(5, async () => {
-        const { state } = await gate.ledger.state(newFold(), stream);
-        if (state.decided !== events) throw new Error(`folded ${state.decided} of ${events}`);
+        const { state } = await cold().state(runFold, stream);
+        if (state.version !== events || state.calls.size !== events / 2) throw new Error(`folded ${state.version} of ${events}`);
       });
       points.push({ size: events, cost });
     }

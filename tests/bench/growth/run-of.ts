@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type EventDraft, runStream, type StreamRef } from '@fluidbox/contracts';
+import type { Ledger } from '@fluidbox/event-store';
 import type { ServiceContext } from '@fluidbox/service-kit';
 import { decision } from '../append-sides';
+import { callOf } from '../rebuild/log';
 
 const groupEvents = 500;
 
@@ -11,6 +13,16 @@ export async function runOf(gate: ServiceContext, events: number): Promise<Strea
   for (let stored = 0; stored < events; stored += groupEvents) {
     const drafts: EventDraft[] = Array.from({ length: Math.min(groupEvents, events - stored) }, (_, i) => decision(stored + i));
     await gate.ledger.record(stream, drafts);
+  }
+  return stream;
+}
+
+/** A run of so many calls, each an event with its decision. */
+export async function runOfCalls(ledger: Pick<Ledger, 'record'>, calls: number): Promise<StreamRef> {
+  const stream = runStream(randomUUID(), 'default');
+  for (let stored = 0; stored < calls; stored += groupEvents / 2) {
+    const group = Array.from({ length: Math.min(groupEvents / 2, calls - stored) }, (_, i) => callOf(stored + i));
+    await ledger.record(stream, group.flat());
   }
   return stream;
 }
