@@ -4,14 +4,14 @@ import { checkGroup } from '../domain/check-group';
 import { logMessageOf } from '../domain/recorded';
 import { storedResult } from '../domain/stored-result';
 import { AppendQueue, type Entry, type PlannedUnit, type QueueLimits } from './append-queue';
-import { appendQuery, outcomesOf, type UnitOutcome, type UnitRow } from './batch';
+import { appendQuery, outcomesOf, type Query, type UnitOutcome, type UnitRow } from './batch';
 import type { CommitLog } from './commit-log';
 import type { Connection } from './connection';
 import { storedEvents } from './encoded';
 import { failureOf, unavailable } from './errors';
+import { type QuickRow, quickAppend } from './quick-append';
 import type { Reader } from './reader';
 import { untilAnswered } from './retry';
-import { type SingleRow, singleAppendQuery, singleOutcome } from './single';
 
 export interface AppenderOptions {
   readonly limits: QueueLimits;
@@ -92,30 +92,40 @@ export class GroupCommitAppender {
   }
 
   async #commit(connection: Connection, units: readonly PlannedUnit[]): Promise<void> {
+    const mayCreate = units.some((unit) => !this.#known.has(unit.stream));
+    let left = units;
     try {
-      const outcomes = await this.#send(connection, units);
-      units.forEach((unit, index) => {
+      if (!mayCreate) {
+        left = await this.#storeQuickly(connection, units);
+        if (left.length === 0) return;
+      }
+      const query = appendQuery(left, mayCreate);
+      const outcomes = outcomesOf((await this.#send<UnitRow>(connection, query)).rows, left);
+      left.forEach((unit, index) => {
         const outcome = outcomes[index];
         if (outcome === undefined) throw new Error(`no outcome for ${unit.stream}`);
         this.#settle(unit, outcome);
       });
     } catch (error) {
-      await this.#recover(connection, units, error);
+      await this.#recover(connection, left, error);
     }
   }
 
-  /** One statement, sent again while the database does not answer, up to the bound. */
-  #send(connection: Connection, units: readonly PlannedUnit[]): Promise<UnitOutcome[]> {
-    const mayCreate = units.some((unit) => !this.#known.has(unit.stream));
-    const [only] = units;
-    const single = units.length === 1 && only !== undefined && !mayCreate ? singleAppendQuery(only) : null;
-    return untilAnswered('append', this.options.retryMs, async () => {
-      if (single !== null) {
-        const [row] = (await connection.query<SingleRow>(single)).rows;
-        if (row !== undefined) return [singleOutcome(row)];
-      }
-      return outcomesOf((await connection.query<UnitRow>(appendQuery(units, mayCreate))).rows, units);
-    });
+  /** By the statement that costs least, if there is one for these units; answers those of which it stored nothing. */
+  async #storeQuickly(connection: Connection, units: readonly PlannedUnit[]): Promise<readonly PlannedUnit[]> {
+    const quick = quickAppend(units);
+    if (quick === null) return units;
+    const stored = await this.#send<QuickRow>(connection, quick.query).then(({ rows }) => quick.stored(rows), quick.unlessRefused);
+    for (const unit of units) {
+      const outcome = stored.get(unit.stream);
+      if (outcome !== undefined) this.#settle(unit, outcome);
+    }
+    return units.filter((unit) => !stored.has(unit.stream));
+  }
+
+  /** Again while the database does not answer, up to the bound. */
+  #send<Row extends object>(connection: Connection, query: Query): Promise<{ rows: Row[] }> {
+    return untilAnswered('append', this.options.retryMs, () => connection.query<Row>(query));
   }
 
   /** A batch that failed as a whole: who can be answered from what was stored is; the others go alone, so that one wrong group harms nobody else. */

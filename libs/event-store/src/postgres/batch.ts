@@ -16,7 +16,7 @@ export interface UnitOutcome {
 }
 
 const retentionDays = { projection: 90, rest: 30 } as const;
-const contentClasses = ['projection', 'rest'] as const;
+export const contentClasses = ['projection', 'rest'] as const;
 const rawDigest = (digest: string): Buffer => Buffer.from(digest.slice('sha256:'.length), 'hex');
 
 export interface Query {
@@ -42,16 +42,19 @@ export function contentRows(
 }
 
 /** Values that travel as one block of bytes with offsets. */
-class Block {
+export class Block {
   readonly starts: number[] = [];
   readonly lengths: number[] = [];
   readonly #parts: Buffer[] = [];
   #end = 0;
-  add(bytes: Buffer): void {
-    this.starts.push(this.#end);
+  /** Where it starts, and its length. */
+  add(bytes: Buffer): [number, number] {
+    const start = this.#end;
+    this.starts.push(start);
     this.lengths.push(bytes.length);
     this.#parts.push(bytes);
     this.#end += bytes.length;
+    return [start, bytes.length];
   }
   bytes(): Buffer {
     return Buffer.concat(this.#parts, this.#end);
@@ -176,7 +179,7 @@ export function appendQuery(units: readonly Unit[], mayCreate: boolean): Query {
 }
 
 /** One change per account: an UPDATE takes only one of several joined rows. */
-function mergedAccounts(changes: readonly AccountChange[]): AccountChange[] {
+export function mergedAccounts(changes: readonly AccountChange[]): AccountChange[] {
   const merged = new Map<string, AccountChange>();
   for (const change of changes) {
     const key = JSON.stringify([change.scope, change.period]);

@@ -250,6 +250,69 @@ describe('Postgres store under concurrency and faults', () => {
     expect((await waiting).every((result) => result.ok)).toBe(true);
   });
 
+  it.each([1, 2])(
+    'of %i who spend: heads are locked first, then the accounts in the order of their keys, whatever order the callers name',
+    async (count) => {
+      const runs = Array.from({ length: count }, () => newRun());
+      const id = runs[0]?.id;
+      const accounts = ['agent:c', 'agent:b', 'agent:a'].map((scope) => ({
+        scope: `${scope}:${id}`,
+        period: 'total',
+        reserve: 1,
+        settle: 0,
+      }));
+      // From now on nothing is missing.
+      await store(0).append(runs.map((run) => groupOf(run, 0, 1, { accounts })));
+      const open = await openTransaction();
+      await open.query('select 1 from ledger.budget_accounts where scope = $1 for update', [`agent:a:${id}`]);
+      const waiting = store(0).append(runs.map((run) => groupOf(run, 1, 1, { accounts })));
+      await untilSomebodyWaits();
+      const free = async (table: string, column: string, names: readonly string[]) =>
+        (await admin.query(`select 1 from ledger.${table} where ${column} = any ($1) for update skip locked`, [names])).rowCount;
+      expect(
+        await free(
+          'stream_heads',
+          'stream',
+          runs.map((run) => `run-${run.id}`),
+        ),
+      ).toBe(0);
+      expect(
+        await free(
+          'budget_accounts',
+          'scope',
+          accounts.map(({ scope }) => scope),
+        ),
+      ).toBe(2);
+      await open.query('rollback');
+      await open.end();
+      expect((await waiting).every((result) => result.ok)).toBe(true);
+    },
+  );
+
+  it.each([1, 2])(
+    'a limit that is reached while %i wait for the account refuses them; when the other one gives up, they are stored',
+    async (count) => {
+      for (const end of ['commit', 'rollback'] as const) {
+        const runs = Array.from({ length: count }, () => newRun());
+        const scope = `agent:${runs[0]?.id}`;
+        const taking = { accounts: [{ scope, period: 'total', reserve: 20, settle: 0 }] };
+        await admin.query(`insert into ledger.budget_accounts (scope, period, "limit") values ($1, 'total', 100)`, [scope]);
+        await store(0).append(runs.map((run) => groupOf(run, 0, 1, taking)));
+        const open = await openTransaction();
+        await open.query('update ledger.budget_accounts set reserved = 90 where scope = $1', [scope]);
+        const waiting = store(0).append(runs.map((run) => groupOf(run, 1, 1, taking)));
+        await untilSomebodyWaits();
+        await open.query(end);
+        await open.end();
+        for (const result of await waiting)
+          expect(result).toMatchObject(end === 'commit' ? { ok: false, reason: 'over_account' } : { ok: true, lastSeq: 2 });
+        const { rows } = await admin.query('select reserved::int from ledger.budget_accounts where scope = $1', [scope]);
+        expect(rows).toEqual([{ reserved: end === 'commit' ? 90 : 40 * count }]);
+        for (const run of runs) expect(await store(0).head(run)).toMatchObject({ version: end === 'commit' ? 1 : 2 });
+      }
+    },
+  );
+
   it('a full disk is `unavailable` at once, nothing is half stored, and the next append is stored when there is room', async () => {
     const [alone, inBatch] = [newRun(), newRun()];
     await store(0).append([groupOf(alone, 0)]);

@@ -1,8 +1,12 @@
 import pg from 'pg';
 import type { Query } from './batch';
 
-/** The appender's few statements are planned once per session. A young table has no statistics: nothing may be decided by its size. */
-const options = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off';
+/**
+ * The appender's few statements are planned once per session. A young table has no statistics: nothing may be decided by its size. Rows are looked up by index,
+ * one after the other, which is also the order of their keys: that in which heads and accounts are locked by everybody.
+ */
+const off = ['enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin'];
+const options = ['plan_cache_mode=force_generic_plan', ...off.map((name) => `${name}=off`)].map((each) => `-c ${each}`).join(' ');
 
 /** One session, opened when it is needed and opened again after it broke: the appender never waits for a busy pool. */
 export class Connection {
