@@ -9,6 +9,7 @@ import { testServiceUrl } from '../test-schema';
 import { appendQuery } from './batch';
 import { encodeGroup } from './encoded';
 import { createPostgresStore } from './postgres-store';
+import { inTransaction } from './transaction';
 
 const one = ([result]: readonly AppendResult[]): AppendResult => {
   if (result === undefined) throw new Error('no result');
@@ -312,6 +313,19 @@ describe('Postgres store under concurrency and faults', () => {
       }
     },
   );
+
+  it('a connection that ends while its transaction waits for something else fails that transaction and nothing else', async () => {
+    const pool = new pg.Pool({ connectionString: database.url, max: 1 });
+    const broken = inTransaction(pool, async (client) => {
+      const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+      const ended = new Promise((resolve) => client.once('end', resolve));
+      await admin.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+      await ended;
+    });
+    await expect(broken).rejects.toThrow();
+    await expect(inTransaction(pool, (client) => client.query('select 1'))).resolves.toMatchObject({ rowCount: 1 });
+    await pool.end();
+  });
 
   it('a full disk is `unavailable` at once, nothing is half stored, and the next append is stored when there is room', async () => {
     const [alone, inBatch] = [newRun(), newRun()];

@@ -8,6 +8,9 @@ export async function inOrganisation<T>(pool: pg.Pool, org: string, work: (clien
 
 export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>, begin = 'begin'): Promise<T> {
   const client = await pool.connect();
+  // A connection that ends between two statements fails the next one; unheard it would end the process.
+  const heard = (): void => undefined;
+  client.on('error', heard);
   let broken: Error | undefined;
   try {
     await client.query(begin);
@@ -20,6 +23,7 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
     });
     throw error;
   } finally {
+    client.off('error', heard);
     client.release(broken);
   }
 }
