@@ -35,6 +35,9 @@ export function sqlOf(pool: pg.Pool): SqlPool {
     ...clientOf(pool),
     async transaction(work) {
       const client = await pool.connect();
+      // A connection that ends between two statements fails the next one; unheard it would end the process.
+      const heard = (): void => undefined;
+      client.on('error', heard);
       let broken = false;
       try {
         await client.query('begin');
@@ -47,6 +50,7 @@ export function sqlOf(pool: pg.Pool): SqlPool {
         });
         throw error;
       } finally {
+        client.off('error', heard);
         client.release(broken);
       }
     },
