@@ -44,6 +44,10 @@ export async function* judgeMutants(root: string, leftOut: readonly string[], mu
   }
 }
 
+/** A mutant that loops for ever is noticed by that; one that meets a busy machine is not. */
+const hangMsMin = 4_000;
+const slowerMax = 8;
+
 const uncounted = (): ((n: number) => void) => () => undefined;
 
 async function baseline(warm: WarmPackage, sources: readonly string[]): Promise<Known[]> {
@@ -84,7 +88,7 @@ async function judge(warm: WarmPackage, known: readonly Known[], mutant: Mutant)
   warm.forget(dependents);
   const loaded = new Map<string, ReturnType<WarmPackage['testsOf']>>();
   try {
-    for (const { file: testFile, index, title } of reached) {
+    for (const { file: testFile, index, title, ms } of reached) {
       let tests: ReturnType<WarmPackage['testsOf']>;
       try {
         tests = loaded.get(testFile) ?? warm.testsOf(testFile, changed, uncounted);
@@ -94,7 +98,7 @@ async function judge(warm: WarmPackage, known: readonly Known[], mutant: Mutant)
       loaded.set(testFile, tests);
       const test = tests.tests[index];
       if (test === undefined || test.title !== title) return `${title} (is not defined any more)`;
-      if ((await runTest(test)) !== null) return title;
+      if ((await runTest(test, Math.max(hangMsMin, ms * slowerMax))) !== null) return title;
     }
     return null;
   } finally {

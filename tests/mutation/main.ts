@@ -14,7 +14,9 @@ const leftOut = ['shell/bash.test.ts'];
 const sampleSize = 300;
 const seed = 20261129;
 const workers = 2;
-const silenceMs = 30_000;
+const silenceMs = 60_000;
+/** Before its first mutant a worker runs every test once. */
+const startMs = 300_000;
 const killRateMin = 0.9;
 
 function allMutants(): Mutant[] {
@@ -52,7 +54,7 @@ function judgeShare(share: readonly Mutant[], onJudged: (judged: Judged) => void
       }
       const child = fork(__filename, ['--worker'], { execArgv: process.execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
       let began = false;
-      let watchdog = setTimeout(() => child.kill('SIGKILL'), silenceMs * 4);
+      let watchdog = setTimeout(() => child.kill('SIGKILL'), startMs);
       child.send(share.slice(done));
       child.on('message', (judged) => {
         began = true;

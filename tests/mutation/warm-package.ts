@@ -11,7 +11,8 @@ const swc = JSON.parse(fs.readFileSync(path.join(__dirname, '../../libs/tooling/
 /** As a test file is reduced: enough to notice, and the same every time. */
 const propertyRunsMax = 60;
 const propertySeed = 20261129;
-const testTimeoutMs = 4_000;
+/** How long loading a file, and a test of the package as it is, may take before it is taken for a hang. */
+const patienceMs = 60_000;
 
 const fewerRuns = {
   ...fc,
@@ -114,7 +115,7 @@ export class WarmPackage {
   ): { tests: readonly Test[]; end: () => void } {
     const { file: collected, globals } = collector();
     this.#modules.delete(file);
-    within(() => this.load(file, changed, called, globals));
+    within(() => this.load(file, changed, called, globals), patienceMs);
     for (const before of collected.before) before();
     return { tests: collected.tests, end: () => collected.after.forEach((after) => void after()) };
   }
@@ -126,21 +127,21 @@ export class WarmPackage {
 
 const runner = new vm.Script('globalThis.__mutationWork()');
 /** A mutant may loop for ever; then it is noticed by that. */
-function within(work: () => unknown): unknown {
+function within(work: () => unknown, timeoutMs: number): unknown {
   let answer: unknown;
   Object.assign(globalThis, {
     __mutationWork: () => {
       answer = work();
     },
   });
-  runner.runInThisContext({ timeout: testTimeoutMs });
+  runner.runInThisContext({ timeout: timeoutMs });
   return answer;
 }
 
 /** Null when it passes, else why not. */
-export async function runTest(test: Test): Promise<string | null> {
+export async function runTest(test: Test, timeoutMs = patienceMs): Promise<string | null> {
   try {
-    await within(test.run);
+    await within(test.run, timeoutMs);
     return null;
   } catch (error) {
     return error instanceof Error ? (error.message.split('\n')[0] ?? 'failed') : String(error);
