@@ -54,9 +54,22 @@ function writeObject(object: object, depth: number): string {
   for (const key of sortedKeys(members)) {
     const member = members[key];
     if (member === undefined) continue;
-    text += `${text.length === 1 ? '' : ','}${writeString(key)}:${write(member, depth + 1)}`;
+    text += (text.length === 1 ? '' : ',') + writeName(key) + write(member, depth + 1);
   }
   return `${text}}`;
+}
+
+/** Member names repeat for ever: their text with the colon is remembered, up to a bound. */
+const names = new Map<string, string>();
+const namesMax = 4_096;
+const nameCharsMax = 64;
+
+function writeName(key: string): string {
+  const known = names.get(key);
+  if (known !== undefined) return known;
+  const text = `${writeString(key)}:`;
+  if (key.length <= nameCharsMax && names.size < namesMax) names.set(key, text);
+  return text;
 }
 
 /** Most objects are small and nearly in order: insertion sort beats the engine's sort there. */

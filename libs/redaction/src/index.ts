@@ -1,3 +1,3 @@
 export { canonicalJson } from './canonical-json';
-export { Redacted, redactBody } from './redacted';
+export { type Envelope, Redacted, redactBody } from './redacted';
 export { redactContent, redactionMark } from './scrub';

@@ -306,6 +306,11 @@ describe('redactContent', () => {
     });
   });
 
+  it('marks a member name that is a secret in base64', () => {
+    const hidden = Buffer.from(`ghp_${'a1B2'.repeat(9)}`).toString('base64');
+    expect(redactContent({ [hidden]: 1, plain: 2 })).toEqual({ [redactionMark]: 1, plain: 2 });
+  });
+
   it('keeps both members when two names are secrets', () => {
     expect(redactContent({ [`ghp_${'a'.repeat(30)}`]: 1, [`ghp_${'b'.repeat(30)}`]: 2 })).toEqual({
       [redactionMark]: 1,
@@ -473,12 +478,20 @@ describe('redactBody', () => {
     expect(redactBody(body({ jws: jwt({ alg: 'EdDSA', typ: 'fbx-run+jwt' }) })).body().data).toEqual({ jws: redactionMark });
   });
 
+  it('says of its envelope what its text says', () => {
+    const { type, version, actor, occurred_at } = redactBody(body({})).body();
+    expect(redactBody(body({})).envelope()).toEqual({ type, version, actor, occurred_at });
+    const named = redactBody({ ...body({}), actor: `principal:ghp_${'a1B2'.repeat(9)}` });
+    expect(named.envelope().actor).toBe(`principal:${redactionMark}`);
+    expect(named.body().actor).toBe(named.envelope().actor);
+  });
+
   it('cannot be made or changed by anybody else', () => {
     const redacted = redactBody(body({}));
     const before = redacted.digest();
     redacted.bytes().fill(0);
     expect(redacted.digest()).toEqual(before);
-    expect(() => new Redacted(Symbol('redactBody'), '{}')).toThrow('redactBody only');
+    expect(() => new Redacted(Symbol('redactBody'), '{}', redacted.envelope())).toThrow('redactBody only');
     expect(Redacted.is(redacted)).toBe(true);
     expect(Redacted.is({ ...redacted })).toBe(false);
     expect(Redacted.is(Object.create(Redacted.prototype))).toBe(false);

@@ -1,15 +1,15 @@
 import { checkpointType } from '@fluidbox/contracts';
-import { base64Runs } from './base64-runs';
+import { base64LengthMin, base64Runs } from './base64-runs';
 import {
   anyCaseShapes,
   awsKeyId,
   awsSecretCandidate,
-  evidence,
   exactCaseShapes,
   hasHint,
   hasLongHint,
   hiddenShapes,
   hintedShapes,
+  isEvidence,
   keyBegins,
   keyBetween,
   keyEnds,
@@ -32,25 +32,33 @@ export function redactText(text: string): string {
 
 /** The value with every secret marked, in strings and in member names; the same value when it holds none. */
 export function redactContent(value: unknown): unknown {
-  const found = collect(value);
-  const joined = found.values.join('');
-  if (!hasHint(joined) && !found.named.includes(true) && found.keys.every(isPlainKey)) {
-    // Ids and digests are most of a ledger body, and long.
-    const telling = found.values.filter((text) => !evidence.test(text));
-    if (!mayHaveLong(telling.join('')) && !telling.some(hidesSecret)) return value;
-  }
+  const found: Found = { values: [], named: [], keys: [], suspect: false };
+  collect(found, value, false, null);
+  if (!found.suspect && !mayHoldSecret(found.values)) return value;
   const cleaned = scrubStrings(found);
   let next = 0;
   return rebuild(value, () => cleaned[next++] ?? redactionMark);
 }
 
+/** Evidence is most of what the ledger holds, and no part of a secret (see `scrubAcross`). Secrets cut into several strings show in all of them together. */
+function mayHoldSecret(values: readonly string[]): boolean {
+  let joined = '';
+  for (const text of values) {
+    if (isEvidence(text)) joined += '\0';
+    else if (hidesSecret(text)) return true;
+    else joined += text;
+  }
+  return hasHint(joined) || mayHaveLong(joined);
+}
+
 /** Member names repeat for ever: those that were found plain are remembered, up to a bound. */
 const plainKeys = new Set<string>();
-const plainKeysMax = 4_096;
+const rememberedMax = 4_096;
+const rememberedCharsMax = 64;
 function isPlainKey(key: string): boolean {
   if (plainKeys.has(key)) return true;
-  if (hasHint(key) || mayHaveLong(key)) return false;
-  if (key.length <= 64 && plainKeys.size < plainKeysMax) plainKeys.add(key);
+  if (hasHint(key) || mayHaveLong(key) || hidesSecret(key)) return false;
+  if (key.length <= rememberedCharsMax && plainKeys.size < rememberedMax) plainKeys.add(key);
   return true;
 }
 
@@ -59,35 +67,38 @@ interface Found {
   /** Which values stand under a member whose name says "secret". */
   readonly named: boolean[];
   readonly keys: string[];
+  /** A name that is not plain, or a named value: enough for a closer look. */
+  suspect: boolean;
 }
 
-function collect(value: unknown): Found {
-  const found: Found = { values: [], named: [], keys: [] };
-  const walk = (node: unknown, key: string | null, before: unknown): void => {
-    if (typeof node === 'string') {
-      found.values.push(node);
-      found.named.push((key !== null && !isPlainKey(key) && secretKey.test(key)) || follows(before, node));
-    } else if (Array.isArray(node)) {
-      for (let i = 0; i < node.length; i++) walk(node[i], key, node[i - 1]);
-    } else if (node !== null && typeof node === 'object') {
-      const members = node as Record<string, unknown>;
-      const named = pairName.map((each) => members[each]).find((said) => typeof said === 'string' && isSecretName(said));
-      for (const name of Object.keys(node)) {
-        found.keys.push(name);
-        walk(members[name], typeof named === 'string' && pairValue.includes(name) ? named : name, null);
-      }
+/** `named`: stands under a name that says "secret". `before`: the element before it in its list. */
+function collect(found: Found, node: unknown, named: boolean, before: unknown): void {
+  if (typeof node === 'string') {
+    const marked = named || follows(before, node);
+    found.values.push(node);
+    found.named.push(marked);
+    found.suspect ||= marked;
+  } else if (Array.isArray(node)) {
+    for (let i = 0; i < node.length; i++) collect(found, node[i], named, node[i - 1]);
+  } else if (node !== null && typeof node === 'object') {
+    const members = node as Record<string, unknown>;
+    for (const name of Object.keys(members)) {
+      found.keys.push(name);
+      const plain = isPlainKey(name);
+      found.suspect ||= !plain;
+      collect(found, members[name], (!plain && secretKey.test(name)) || (pairValue.includes(name) && isSecretPair(members)), null);
     }
-  };
-  walk(value, null, null);
-  return found;
+  }
 }
+
+const isSecretPair = (members: Readonly<Record<string, unknown>>): boolean => pairName.some((name) => isSecretName(members[name]));
 
 /** `["--password", "…"]`: another option is no value. Long elements are texts, not options. */
 const follows = (before: unknown, text: string): boolean =>
   typeof before === 'string' && before.length <= 256 && !text.startsWith('-') && hasHint(before) && secretArgument.test(before);
 
 /** Of a pair that names what it holds. Not remembered: it is a value itself. */
-const isSecretName = (said: string): boolean => said.length <= 256 && hasHint(said) && secretKey.test(said);
+const isSecretName = (said: unknown): boolean => typeof said === 'string' && said.length <= 256 && hasHint(said) && secretKey.test(said);
 
 /** Whether the last key that begins in it does not end in it. */
 function leavesKeyOpen(text: string): boolean {
@@ -113,7 +124,7 @@ function scrubStrings({ values, named, keys }: Found): string[] {
   const aws = values.some((text) => awsKeyId.test(text)) || keys.some((key) => awsKeyId.test(key));
   const lines = values.some(leavesKeyOpen) ? markKeyLines([...values]) : values;
   const cleaned = lines.map((text, i) =>
-    named[i] === true && text !== '' ? redactionMark : evidence.test(text) ? text : scrubText(text, aws),
+    named[i] === true && text !== '' ? redactionMark : isEvidence(text) ? text : scrubText(text, aws),
   );
   return scrubAcross(cleaned);
 }
@@ -121,7 +132,7 @@ function scrubStrings({ values, named, keys }: Found): string[] {
 /** A secret cut into several strings (an argument list, say) has no shape in any of them, only in all of them together. */
 function scrubAcross(strings: string[]): string[] {
   // Evidence never continues a secret: a NUL in its place ends every shape and keeps the offsets.
-  const joined = strings.map((text) => (evidence.test(text) ? '\0'.repeat(text.length) : text)).join('');
+  const joined = strings.map((text) => (isEvidence(text) ? '\0'.repeat(text.length) : text)).join('');
   const cuts = [...joined.matchAll(splitShapes), ...(mayHaveLong(joined) ? joined.matchAll(longShapes) : [])]
     .filter(([match]) => !isCheckpoint(match))
     .sort((one, other) => one.index - other.index)
@@ -155,7 +166,17 @@ const decodesToSecret = (run: string): boolean => {
   const plain = Buffer.from(run, 'base64').toString('latin1');
   return (hasHint(plain) || hasLongHint(plain)) && hiddenShapes.test(plain);
 };
-const hidesSecret = (text: string): boolean => base64Runs(text).some(({ from, to }) => decodesToSecret(text.slice(from, to)));
+function hidesSecret(text: string): boolean {
+  if (text.length < base64LengthMin || hidesNothing.has(text)) return false;
+  if (base64Runs(text).some(({ from, to }) => decodesToSecret(text.slice(from, to)))) return true;
+  if (text.length <= rememberedCharsMax) {
+    if (hidesNothing.size >= rememberedMax) hidesNothing.clear();
+    hidesNothing.add(text);
+  }
+  return false;
+}
+/** Short texts that were looked into: the name of a stream comes with each of its events. */
+const hidesNothing = new Set<string>();
 /** A secret of a maker whose secrets are long. */
 const mayHaveLong = (text: string): boolean => base64Runs(text).length > 0 && hasLongHint(text);
 function markHidden(text: string): string {

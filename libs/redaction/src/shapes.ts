@@ -162,7 +162,9 @@ const longHints = [
 export const hasLongHint = (text: string): boolean => longHints.some((hint) => hint.test(text));
 
 /** Whole strings that are evidence and never a secret: digest, uuid, timestamp. */
-export const evidence = /^(?:sha256:[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)$/;
+const evidence = /^(?:sha256:[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)$/;
+const evidenceCharsMin = 20;
+export const isEvidence = (text: string): boolean => text.length >= evidenceCharsMin && evidence.test(text);
 
 /** AWS secret keys have no prefix. Beside their key id (AKIA…, ASIA…) a token of their length and mixture is one; commit ids are lower case. */
 export const awsKeyId = /(?<![A-Za-z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])/;
