@@ -46,6 +46,12 @@ export function createLedger(options: LedgerOptions): Ledger {
   const current = async <S>(fold: Fold<S>, stream: StreamRef): Promise<{ state: S; version: number }> =>
     cache.get(cachedAs(stream), fold) ?? (await catchUp(fold, stream));
 
+  /** What was appended is looked at only for a stream that is folded here. */
+  const learn = (stream: StreamRef, stored: { readonly events: readonly RecordedEvent[] }): void => {
+    const name = cachedAs(stream);
+    if (cache.has(name)) cache.apply(name, stored.events);
+  };
+
   const prepare = async (stream: StreamRef, drafts: readonly EventDraft[], created?: RunKeys) => {
     for (const { type } of drafts) {
       if (!mayAppend(service, type)) throw new Problem('internal', `${service} is not an appender of ${type}`);
@@ -105,7 +111,7 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   const settled = <R>(stream: StreamRef, answer: AppendResult, decision: Decision<R>): R => {
     if (answer.ok) {
-      cache.apply(cachedAs(stream), answer.events);
+      learn(stream, answer);
       return decision.result;
     }
     throw refusal(streamNameOf(stream), answer.reason);
@@ -122,7 +128,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       ]);
       if (answer === undefined) throw new Error('the store gave no answer');
       if (answer.ok) {
-        cache.apply(cachedAs(stream), answer.events);
+        learn(stream, answer);
         return { firstSeq: answer.firstSeq, lastSeq: answer.lastSeq };
       }
       if (answer.reason === 'closed') return null;

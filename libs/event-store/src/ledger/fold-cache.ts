@@ -41,6 +41,10 @@ export class FoldCache {
     if (this.#entries.size > this.streamsMax) this.#evictOldest();
   }
 
+  has(stream: string): boolean {
+    return this.#entries.has(stream);
+  }
+
   apply(stream: string, events: readonly RecordedEvent[]): void {
     const entry = this.#entries.get(stream);
     if (entry === undefined) return;

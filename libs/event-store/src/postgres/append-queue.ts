@@ -47,8 +47,12 @@ export class AppendQueue {
   /** All groups of a call or none of them. */
   add(groups: readonly AppendGroup[]): Promise<AppendResult>[] {
     const encoded = groups.map(encodeGroup);
-    const events = encoded.reduce((sum, group) => sum + group.events.length, 0);
-    const bytes = encoded.reduce((sum, group) => sum + group.size, 0);
+    let events = 0;
+    let bytes = 0;
+    for (const group of encoded) {
+      events += group.events.length;
+      bytes += group.size;
+    }
     if (this.#events + events > this.limits.queuedEventsMax || this.#bytes + bytes > this.limits.queuedBytesMax) {
       throw new Problem(
         'overloaded',
@@ -58,9 +62,9 @@ export class AppendQueue {
     this.#events += events;
     this.#bytes += bytes;
     return encoded.map(
-      (group) =>
+      ({ group, stream, events, size }) =>
         new Promise((resolve, reject) => {
-          this.#entries.push({ ...group, resolve, reject });
+          this.#entries.push({ group, stream, events, size, resolve, reject });
         }),
     );
   }
@@ -105,5 +109,7 @@ export class AppendQueue {
 
 function mayJoin(unit: readonly Entry[] | undefined, entry: Entry, ids: ReadonlySet<string>): boolean {
   const lead = unit?.[0];
-  return (lead === undefined || mayShareUnit(lead.group, entry.group)) && entry.group.events.every((event) => !ids.has(event.eventId));
+  if (lead !== undefined && !mayShareUnit(lead.group, entry.group)) return false;
+  for (const event of entry.group.events) if (ids.has(event.eventId)) return false;
+  return true;
 }

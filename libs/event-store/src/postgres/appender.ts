@@ -7,7 +7,7 @@ import { AppendQueue, type Entry, type PlannedUnit, type QueueLimits } from './a
 import { appendQuery, outcomesOf, type Query, type UnitOutcome, type UnitRow } from './batch';
 import type { CommitLog } from './commit-log';
 import type { Connection } from './connection';
-import { storedEvents } from './encoded';
+import { storedGroups } from './encoded';
 import { failureOf, unavailable } from './errors';
 import { type QuickRow, quickAppend } from './quick-append';
 import type { Reader } from './reader';
@@ -180,14 +180,9 @@ export class GroupCommitAppender {
   }
 
   #stored(unit: PlannedUnit, outcome: UnitOutcome): void {
-    const stored = storedEvents(unit.groups, outcome);
+    const { results, log } = storedGroups(unit.groups, outcome);
     const lead = unit.groups[0]?.group;
-    if (lead !== undefined) this.options.log.add(logMessageOf(lead.stream, outcome.generation, stored.log));
-    let at = 0;
-    for (const entry of unit.groups) {
-      const events = stored.recorded.slice(at, at + entry.events.length);
-      at += events.length;
-      entry.resolve({ ok: true, firstSeq: outcome.version + at - events.length + 1, lastSeq: outcome.version + at, events });
-    }
+    if (lead !== undefined) this.options.log.add(logMessageOf(lead.stream, outcome.generation, log));
+    for (const [at, result] of results.entries()) unit.groups[at]?.resolve(result);
   }
 }

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { arrayText } from './array-text';
 import type { Query } from './batch';
 
 /**
@@ -17,7 +18,8 @@ export class Connection {
 
   async query<Row extends object>(query: Query): Promise<{ rows: Row[] }> {
     const client = await this.#open();
-    return client.query<Row & pg.QueryResultRow>(query);
+    const values = query.values.map((value) => (Array.isArray(value) ? arrayText(value) : value));
+    return client.query<Row & pg.QueryResultRow>({ ...query, values });
   }
 
   async close(): Promise<void> {

@@ -5,7 +5,7 @@ import { checkGroup } from '../domain/check-group';
 import { logMessageOf } from '../domain/recorded';
 import { storedResult } from '../domain/stored-result';
 import { appendQuery, outcomesOf, type UnitRow } from './batch';
-import { encodeGroup, storedEvents } from './encoded';
+import { encodeGroup, storedGroups } from './encoded';
 import { pageMax, type Reader } from './reader';
 import { untilAnswered } from './retry';
 import { inTransaction } from './transaction';
@@ -73,11 +73,8 @@ async function decideUnderLock(
   const [outcome] = outcomesOf(appended.rows, units);
   if (outcome === undefined) throw new Error(`no outcome for ${name}`);
   if (outcome.status !== 'ok') return { result: await reader.refusal(group, outcome), message: null };
-  const stored = storedEvents(units[0]?.groups ?? [], outcome);
-  return {
-    result: { ok: true, firstSeq: outcome.version + 1, lastSeq: outcome.version + stored.recorded.length, events: stored.recorded },
-    message: logMessageOf(stream, outcome.generation, stored.log),
-  };
+  const { results, log } = storedGroups(units[0]?.groups ?? [], outcome);
+  return { result: results[0] ?? null, message: logMessageOf(stream, outcome.generation, log) };
 }
 
 async function delta(reader: Reader, client: pg.PoolClient, stream: StreamRef, after: number, version: number): Promise<RecordedEvent[]> {
