@@ -142,11 +142,16 @@ class NatsBus implements Bus {
     const subject = logSubject(message.category, message.org, message.id);
     this.publish(() => this.connection.publish(subject, encodeLogMessage(message), { headers: id }));
     // The server does not send us what came from us: writing, reading and parsing it again cost more than the append that it tells of.
-    if (this.followers.size > 0) setImmediate(() => this.hear(message));
+    if (this.followers.size === 0) return;
+    if (this.published.length === 0) setImmediate(() => this.hearPublished());
+    this.published.push(message);
   }
+  private published: LogMessage[] = [];
 
-  private hear(message: LogMessage): void {
-    for (const { wants, receive } of [...this.followers]) if (wants(message)) receive(message);
+  private hearPublished(): void {
+    const messages = this.published;
+    this.published = [];
+    for (const message of messages) for (const { wants, receive } of [...this.followers]) if (wants(message)) receive(message);
   }
 
   publishWitness(org: string, id: string, head: { seq: number; hash: string; jws: string }): void {
