@@ -94,7 +94,7 @@ describe('the real Codex', () => {
           { tools: [exec(allowed.command), exec(`env ${denied.command}`), exec('echo $HOME', { shell: '/bin/sh' })] },
           { tools: [patch(added('good.txt'), added('sub/also.txt')), patch(added('one.txt'), added('sub/.env')), heredoc('conf/.env')] },
           { tools: [patch('*** Update File: good.txt', '*** Move to: .env', '@@', '-x', '+y'), heredoc('heredoc.txt')] },
-          { tools: [exec('sleep 1; echo later', { yield_time_ms: 250 })] },
+          { tools: [exec('sleep 3; echo later', { yield_time_ms: 250 })] },
           { text: 'the place of the answer that looks at what runs' },
           { tools: [{ name: 'apply_patch', input: 'garbage' }, exec('echo x', { tty: true })] },
           // Of the wrong kind.

@@ -42,7 +42,7 @@ const egress = [
   `python3 -c "import socket;socket.create_connection(('1.1.1.1',53),3)"`,
   `perl -MSocket -e 'socket(S,2,1,0);exit(connect(S,pack_sockaddr_in(53,inet_aton("1.1.1.1")))?0:1)'`,
 ];
-const loopback = `node -e "require('http').createServer((q,r)=>r.end('inside')).listen(8000)" & sleep 1; curl -sS --noproxy '*' -m 3 http://127.0.0.1:8000/ >> twin.txt; kill $!`;
+const loopback = `node -e "require('http').createServer((q,r)=>r.end('inside')).listen(8000)" & for i in $(seq 100); do curl -s --noproxy '*' -m 3 http://127.0.0.1:8000/ >> twin.txt && break; sleep 0.2; done; kill $!`;
 const tryEgress = [
   ...egress.map((command, index) => `${command} > /dev/null 2>&1; echo "egress ${index} $?" >> egress.txt`),
   loopback,

@@ -187,7 +187,7 @@ describe('the Codex runner on the real program in a real sandbox', () => {
     const steps: ((request: ResponsesRequest) => ModelStep)[] = [
       () => ({ tools: [exec('bash', { tty: true }), exec('sh -i', { yield_time_ms: 250 })] }),
       () => ({
-        tools: [exec('sleep 1; echo later', { yield_time_ms: 250 }), exec('cat > /workspace/typed; sleep 9', { yield_time_ms: 250 })],
+        tools: [exec('sleep 3; echo later', { yield_time_ms: 250 }), exec('cat > /workspace/typed; sleep 9', { yield_time_ms: 250 })],
       }),
       (request) => {
         sessions = [...last(request).matchAll(/session ID (\d+)/g)].map(([, id]) => Number(id));
