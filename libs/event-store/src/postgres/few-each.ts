@@ -9,7 +9,7 @@ const accountsMax = 4;
 
 /**
  * The batch in which every stream gets few events, as most do: what `single.ts` is for one caller. The heads move first, in stream order, and for a stream
- * whose head did not move (a conflict, say) nothing is stored; the batch statement finds out why. A quarter cheaper than that one, which locks, judges and
+ * whose head did not move (a conflict, say) nothing is stored; the batch statement finds out why. A fifth cheaper than that one, which locks, judges and
  * then joins. An account that many of them spend from changes once, if its limit leaves room for all of them in any order; else the statement fails
  * (`refused`) and the batch statement decides one by one.
  *
