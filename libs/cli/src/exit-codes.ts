@@ -14,12 +14,13 @@ export const exitCodes = {
   closed_pipe: 141,
 } as const;
 
-export function exitCodeOfOutcome(outcome: string | null): number {
+/** Of a run: its time is a budget like the others, but the one that a script may want to raise and try again. */
+export function exitCodeOfOutcome(outcome: string | null, reason: string | null): number {
   switch (outcome) {
     case 'completed':
       return exitCodes.ok;
     case 'budget_exceeded':
-      return exitCodes.budget_exceeded;
+      return reason === 'wall_clock' ? exitCodes.timeout : exitCodes.budget_exceeded;
     case 'cancelled':
       return exitCodes.cancelled;
     default:

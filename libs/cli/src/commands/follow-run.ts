@@ -14,15 +14,19 @@ export async function followRun(
 ): Promise<{ outcome: string | null; exitCode: number }> {
   let startedAt: number | null = null;
   let outcome: string | null = null;
+  let reason: string | null = null;
   for await (const event of api.watch(id, options.after ?? 0)) {
     startedAt ??= Date.parse(event.occurred_at);
     const line = output.json ? JSON.stringify(event) : timelineLine(event, startedAt, output.paint);
     if (line !== null) output.out(line);
-    if (event.type === 'run.result') outcome = String(event.data.outcome);
+    if (event.type === 'run.result') {
+      outcome = String(event.data.outcome);
+      reason = String(event.data.reason);
+    }
     await options.onEvent?.(event);
   }
   if (!output.json && outcome !== 'completed') output.out(whyLine(await api.session(id)));
-  return { outcome, exitCode: exitCodeOfOutcome(outcome) };
+  return { outcome, exitCode: exitCodeOfOutcome(outcome, reason) };
 }
 
 /** The last line of a run that did not complete: its reason, and what the agent or the service that gave up said. */

@@ -91,7 +91,7 @@ export async function watchCommand(
 export async function getCommand(api: ApiClient, id: string, output: Output): Promise<number> {
   const session = await api.session(id);
   output.out(output.json ? JSON.stringify(session) : sessionLines(session, (await api.spec(id)).policy.document.mode).join('\n'));
-  return session.outcome === null ? exitCodes.ok : exitCodeOfOutcome(session.outcome);
+  return session.outcome === null ? exitCodes.ok : exitCodeOfOutcome(session.outcome, session.reason);
 }
 
 export async function listCommand(

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { type ApprovalView, approvalIdOf, type EventView, type HarnessId } from '@fluidbox/contracts';
 import { ApiClient, ApiError } from '../api/client';
 import { followRun } from '../commands/follow-run';
-import { exitCodeOfOutcome, exitCodes } from '../exit-codes';
+import { exitCodes } from '../exit-codes';
 import type { Output } from '../output';
 import { approvalCard, askPerson } from './decide';
 import { type DemoSummary, summarize, summaryLines } from './summary';
@@ -40,7 +40,7 @@ export async function runDemo(
   const decisions: Promise<void>[] = [];
   const events: EventView[] = [];
   const quietly: Output = { ...output, json: false, out: output.json ? output.err : output.out };
-  await followRun(api, session.id, quietly, {
+  const { exitCode } = await followRun(api, session.id, quietly, {
     onEvent: (event) => {
       events.push(event);
       if (event.type === 'approval.requested')
@@ -49,7 +49,11 @@ export async function runDemo(
   });
   await Promise.all(decisions);
   if (approver !== null) await api.revokeToken(approver.name);
-  return report(api, session.id, summarize(session.id, events), output);
+  const summary = summarize(session.id, events);
+  if (summary === null) throw new Error(`run ${session.id} ended without a terminal record`);
+  await report(api, session.id, summary, output);
+  // A completed run whose coverage is not full is no success: something ran that the gate did not decide.
+  return summary.outcome === 'completed' && summary.coverage !== 'full' ? exitCodes.run_failed : exitCode;
 }
 
 async function ensureAgent(api: ApiClient, harness: HarnessId): Promise<void> {
@@ -95,8 +99,7 @@ function tellHow(approval: ApprovalView, output: Output): void {
   output.err(`  decide in another terminal: npm run -s fluidbox -- approve ${approval.id}`);
 }
 
-async function report(api: ApiClient, runId: string, summary: DemoSummary | null, output: Output): Promise<number> {
-  if (summary === null) throw new Error(`run ${runId} ended without a terminal record`);
+async function report(api: ApiClient, runId: string, summary: DemoSummary, output: Output): Promise<void> {
   const show = output.json ? output.err : output.out;
   show('');
   for (const line of summaryLines(summary)) show(line);
@@ -108,6 +111,4 @@ async function report(api: ApiClient, runId: string, summary: DemoSummary | null
   output.err(`check the record: npm run -s fluidbox -- export ${runId} -o run.jsonl && npm run -s fluidbox -- verify run.jsonl`);
   output.err(`next: npm run -s fluidbox -- get ${runId}, or a run of your own: README.md, "Two commands"`);
   if (output.json) output.out(JSON.stringify(summary));
-  // A completed run whose coverage is not full is no success: something ran that the gate did not decide.
-  return summary.outcome === 'completed' && summary.coverage !== 'full' ? exitCodes.run_failed : exitCodeOfOutcome(summary.outcome);
 }
