@@ -306,8 +306,10 @@ describe('redactContent', () => {
     });
   });
 
-  it('marks a member name that is a secret in base64', () => {
+  it('marks a value and a member name that is a secret in base64', () => {
     const hidden = Buffer.from(`ghp_${'a1B2'.repeat(9)}`).toString('base64');
+    const plain = Buffer.from('only some text, as long as that').toString('base64');
+    for (let again = 0; again < 2; again += 1) expect(redactContent([plain, hidden])).toEqual([plain, redactionMark]);
     expect(redactContent({ [hidden]: 1, plain: 2 })).toEqual({ [redactionMark]: 1, plain: 2 });
   });
 
