@@ -25,9 +25,14 @@ interface Row {
 
 /**
  * Brings the outbox into the ledger. Each event keeps its id, so that one which a process appended and did not delete, or which two append at once, is stored once. One
- * run at a time; asked meanwhile it runs once more.
+ * run at a time; asked meanwhile it runs once more. An event that cannot be appended keeps back those behind it on its own stream and no others; it stays
+ * for the next time, and nobody whose own event is in gets an error for it.
  */
-export function recorder(sql: SqlClient, ledger: Pick<Ledger, 'record'>): () => Promise<void> {
+export function recorder(
+  sql: SqlClient,
+  ledger: Pick<Ledger, 'record'>,
+  onFailure: (doing: string, error: unknown) => void,
+): () => Promise<void> {
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;
   const drain = async (): Promise<void> => {
@@ -35,9 +40,11 @@ export function recorder(sql: SqlClient, ledger: Pick<Ledger, 'record'>): () => 
       const { rows } = await sql.query<Row>(
         'select event_id, org_id, category, stream_id, type, actor, data from delivery.outbox order by number limit 200',
       );
-      await Promise.all([...byStream(rows).values()].map((events) => appendInOrder(ledger, events)));
-      await sql.query('delete from delivery.outbox where event_id = any ($1)', [rows.map((row) => row.event_id)]);
-      more = rows.length === 200;
+      const streams = await Promise.all([...byStream(rows).values()].map((events) => appendInOrder(ledger, events)));
+      const recorded = streams.flatMap((stream) => stream.recorded);
+      await sql.query('delete from delivery.outbox where event_id = any ($1)', [recorded]);
+      for (const { failure } of streams) if (failure !== null) onFailure('recording an event', failure);
+      more = rows.length === 200 && recorded.length > 0;
     }
   };
   const start = (): Promise<void> => {
@@ -64,10 +71,21 @@ const byStream = (rows: readonly Row[]): Map<string, Row[]> => {
   return streams;
 };
 
-async function appendInOrder(ledger: Pick<Ledger, 'record'>, rows: readonly Row[]): Promise<void> {
+/** Up to the first that fails. */
+async function appendInOrder(
+  ledger: Pick<Ledger, 'record'>,
+  rows: readonly Row[],
+): Promise<{ readonly recorded: readonly string[]; readonly failure: unknown }> {
+  const recorded: string[] = [];
   for (const { event_id, org_id, category, stream_id, type, actor, data } of rows) {
     // The appender checks data against the schema of the type.
     const draft = { type, actor, data, eventId: event_id } as EventDraft;
-    await ledger.record({ category, id: stream_id, org: org_id }, [draft]);
+    try {
+      await ledger.record({ category, id: stream_id, org: org_id }, [draft]);
+    } catch (error) {
+      return { recorded, failure: error };
+    }
+    recorded.push(event_id);
   }
+  return { recorded, failure: null };
 }

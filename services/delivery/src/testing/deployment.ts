@@ -80,11 +80,11 @@ export async function startDeployment(postgres: TestPostgres) {
         return due;
       },
     };
-    const record = recorder(sql, ledger);
     // An attempt ends before its lease does.
     const post = postVia({ privateHosts, timeoutMs: 25_000 });
     const failures: unknown[] = [];
     const onFailure = (_: string, error: unknown): void => void failures.push(error);
+    const record = recorder(sql, ledger, onFailure);
     const finish: CourierPorts['finish'] = (claimed) => finishMessage({ table: deliveries, checkpointAt: checkpoints(sql), wait }, claimed);
     const usual: CourierPorts = { table: deliveries, finish, send: sendSigned(post), clock, chance: () => 0.5, record, onFailure };
     const courier = new Courier({ ...usual, ...instead(usual) });
