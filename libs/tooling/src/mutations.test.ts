@@ -27,7 +27,7 @@ function titlesNear(file: string): RegExp[] {
   const fixtures = fs.existsSync(folder) ? fs.readdirSync(folder).map((name) => fs.readFileSync(path.join(folder, name), 'utf8')) : [];
   return [read(file), ...fixtures].flatMap((text) =>
     [...text.matchAll(/\bit(?:\.each\([^)]*\))?(?:<[^(]*>)?\(\s*(['"`])(.*?)\1,/g)].map(
-      ([, , title = '']) => new RegExp(title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('%s', '.*')),
+      ([, , title = '']) => new RegExp(title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(/%[dis]/g, '.*')),
     ),
   );
 }
