@@ -12,6 +12,7 @@ import { policyFromJson, policyGrowth, policyPeers } from './policy/benches';
 import { rebuildRate } from './rebuild/bench';
 import type { Bench } from './support/measure';
 import { wakeUp } from './wake-up';
+import { deadReceiver, firstAttempt } from './webhooks/benches';
 
 /** By the ids of the performance goals; `launch` is the time a person waits for the first sign of life. */
 export const benches: Readonly<Record<string, Bench>> = {
@@ -37,6 +38,8 @@ export const benches: Readonly<Record<string, Bench>> = {
   D3: firstByte,
   D4: pacedStreams,
   D5: flatOutStreams,
+  H1: firstAttempt,
+  H2: deadReceiver,
   R1: rebuildRate,
   growth,
   launch,
