@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { RandomPool } from './random-pool';
 
 /** AES-256-GCM: version (1) ‖ nonce (12, random) ‖ ciphertext ‖ tag (16). The version leaves room for another cipher. */
 const version = 1;
@@ -6,8 +7,10 @@ const nonceBytes = 12;
 const tagBytes = 16;
 export const keyBytes = 32;
 
+const nonces = new RandomPool(nonceBytes);
+
 export function seal(key: Buffer, plain: Buffer, aad: string): Buffer {
-  const nonce = randomBytes(nonceBytes);
+  const nonce = nonces.next();
   const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
   cipher.setAAD(Buffer.from(aad, 'utf8'));
   return Buffer.concat([Buffer.of(version), nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
