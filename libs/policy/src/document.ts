@@ -2,6 +2,7 @@ import { historyConditionsMax, historyTimesMax, PolicyDocument, policyBounds, ut
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type ParsedNode, parseDocument, visit } from 'yaml';
 import { compileGlob } from './glob';
 import { linearPattern } from './pattern';
+import { unknownKeyWords, wordsOf } from './problem-words';
 import { isShellTool } from './projection';
 import { compilePrefix } from './shell/prefix';
 
@@ -31,6 +32,9 @@ export const showPath = (path: Path): string =>
   '(document)';
 
 const problemsMax = 50;
+/** As one reads the document; the schema names them in an order of its own. */
+const inOrder = (problems: readonly PolicyProblem[]): PolicyProblem[] =>
+  [...problems].sort((a, b) => a.line - b.line || a.column - b.column);
 
 /**
  * Strict: YAML 1.2 (so JSON, too) without anchors, tags, duplicate or unknown keys. Anything else is a problem that names its
@@ -71,17 +75,17 @@ export function parsePolicy(source: string): ParsedPolicy {
   if (!result.success) {
     const problems = result.error.issues.flatMap((issue): PolicyProblem[] => {
       const path = issue.path.filter((part): part is string | number => typeof part !== 'symbol');
-      if (issue.code !== 'unrecognized_keys') return [{ path: showPath(path), ...place(path), message: issue.message }];
+      if (issue.code !== 'unrecognized_keys') return [{ path: showPath(path), ...place(path), message: wordsOf(issue) }];
       return issue.keys.map((key) => ({
         path: showPath([...path, key]),
         ...place([...path, key]),
-        message: 'is not a key of the policy language',
+        message: unknownKeyWords(path, key),
       }));
     });
-    return { ok: false, problems: problems.slice(0, problemsMax) };
+    return { ok: false, problems: inOrder(problems).slice(0, problemsMax) };
   }
   const problems = [...meaningProblems(result.data)].map(({ path, message }) => ({ path: showPath(path), ...place(path), message }));
-  if (problems.length > 0) return { ok: false, problems: problems.slice(0, problemsMax) };
+  if (problems.length > 0) return { ok: false, problems: inOrder(problems).slice(0, problemsMax) };
   return { ok: true, document: result.data, ruleLines: result.data.tools.map((_rule, i) => place(['tools', i]).line), placeOf: place };
 }
 

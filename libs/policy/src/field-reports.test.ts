@@ -118,7 +118,7 @@ describe('H-PO-01 a misspelt key never widens a rule', () => {
   };
   it('names the exact place', () => {
     expect(problemsOf('name: x\ntools:\n  - match: [Bash]\n    action: allow\n    shel: { allow_prefixes: ["pytest"] }\n')).toEqual([
-      { path: 'tools[0].shel', line: 5, column: 5, message: 'is not a key of the policy language' },
+      { path: 'tools[0].shel', line: 5, column: 5, message: 'is not a key of the policy language; did you mean shell?' },
     ]);
     expect(problemsOf('name: x\ntolls: []\n')[0]).toMatchObject({ path: 'tolls', line: 2 });
     expect(problemsOf('name: x\ntools: [{ match: [Edit], action: allow, paths: { alow: ["/**"] } }]')[0]).toMatchObject({

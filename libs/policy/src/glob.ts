@@ -6,8 +6,19 @@
  */
 type Unit =
   | { readonly any: 'one' | 'many' }
-  | { readonly set: (char: string) => boolean /** Characters to try, should one be wanted. */; readonly hints: readonly string[] };
-type Segment = 'cross' | readonly Unit[];
+  | {
+      readonly set: (char: string) => boolean;
+      /** Characters to try, should one be wanted. */
+      readonly hints: readonly string[];
+      /** It stands for itself. */
+      readonly literal?: string;
+    };
+interface NamePattern {
+  readonly units: readonly Unit[];
+  /** The same answer as the table's for a name without wildcards, when the pattern is a text with at most one `*`. */
+  readonly quick: ((name: string) => boolean) | null;
+}
+type Segment = 'cross' | NamePattern;
 
 export interface Glob {
   readonly source: string;
@@ -66,10 +77,29 @@ function unitsOf(segment: string): Segment {
       i = end;
     } else {
       const wanted = char === '\\' && i + 1 < chars.length ? (chars[++i] ?? '') : char;
-      units.push({ set: (other) => other === wanted, hints: [wanted] });
+      units.push({ set: (other) => other === wanted, hints: [wanted], literal: wanted });
     }
   }
-  return units;
+  return { units, quick: quickNameMatch(units) };
+}
+
+function quickNameMatch(units: readonly Unit[]): NamePattern['quick'] {
+  const star = units.findIndex((unit) => 'any' in unit && unit.any === 'many');
+  const [before, after] = star === -1 ? [literalOf(units), ''] : [literalOf(units.slice(0, star)), literalOf(units.slice(star + 1))];
+  if (before === null || after === null) return null;
+  if (star === -1) return (name) => name === before;
+  const least = before.length + after.length;
+  return (name) => name.length >= least && name.startsWith(before) && name.endsWith(after);
+}
+
+/** Null when it is more than a text, or ends inside of a character. */
+function literalOf(units: readonly Unit[]): string | null {
+  let text = '';
+  for (const unit of units) {
+    if ('any' in unit || unit.literal === undefined) return null;
+    text += unit.literal;
+  }
+  return text.isWellFormed() ? text : null;
 }
 
 /** Throws a RangeError that says what is wrong. */
@@ -106,9 +136,6 @@ function quickMatch(pattern: string): Glob['quick'] {
 /** Could `units` match a name that the text describes? In `name`, `*` and `?` stand for unknown text when `wild`. */
 function segmentMatches(units: readonly Unit[], name: string, wild: boolean): boolean {
   const [first] = units;
-  // Most names of a path are not meant, and the first character tells.
-  if (!wild && first !== undefined && 'set' in first && !first.set(name === '' ? '' : String.fromCodePoint(name.codePointAt(0) ?? 0)))
-    return false;
   const chars = [...name];
   // A shell's `*` and `?` do not enter names that begin with a dot.
   if (wild && /^[*?]/.test(name) && first !== undefined && 'set' in first && first.set('.') && !first.set('a')) return false;
@@ -139,7 +166,22 @@ function segmentMatches(units: readonly Unit[], name: string, wild: boolean): bo
   return reachable[chars.length] === true;
 }
 
-function matches(pattern: readonly Segment[], names: readonly string[], wild: boolean): boolean {
+interface Name {
+  readonly text: string;
+  /** `*` and `?` in it stand for unknown text. */
+  readonly wild: boolean;
+}
+const namesOf = (path: string): Name[] => path.split('/').map((text) => ({ text, wild: false }));
+const unknownNamesOf = (path: string): Name[] =>
+  path
+    .replaceAll(/\[[^\]/]*\]/g, '?')
+    .split('/')
+    .map((text) => ({ text, wild: /[*?]/.test(text) }));
+
+const nameMatches = ({ units, quick }: NamePattern, { text, wild }: Name): boolean =>
+  quick !== null && !wild ? quick(text) : segmentMatches(units, text, wild);
+
+function matches(pattern: readonly Segment[], names: readonly Name[]): boolean {
   let reachable = names.map(() => false).concat(false);
   reachable[0] = true;
   for (const segment of pattern) {
@@ -151,7 +193,7 @@ function matches(pattern: readonly Segment[], names: readonly string[], wild: bo
         break;
       }
       const name = names[i];
-      if (name !== undefined && segmentMatches(segment, name, wild)) next[i + 1] = true;
+      if (name !== undefined && nameMatches(segment, name)) next[i + 1] = true;
     }
     reachable = next;
   }
@@ -159,12 +201,29 @@ function matches(pattern: readonly Segment[], names: readonly string[], wild: bo
 }
 
 /** Does the pattern match this normalised absolute path? */
-export const matchesGlob = (glob: Glob, path: string): boolean =>
-  glob.quick === null ? glob.alternatives.some((pattern) => matches(pattern, path.split('/'), false)) : glob.quick(path);
+export const matchesGlob = (glob: Glob, path: string): boolean => firstGlobOf([glob], path) !== undefined;
+
+/** The first pattern that matches it. */
+export function firstGlobOf(globs: readonly Glob[], path: string): Glob | undefined {
+  let names: readonly Name[] | undefined;
+  return globs.find((glob) => {
+    if (glob.quick !== null) return glob.quick(path);
+    names ??= namesOf(path);
+    return matchesSome(glob, names);
+  });
+}
 
 /** Could a path that `*` and `?` of `path` stand for match? */
-export function mayMatchGlob(glob: Glob, path: string): boolean {
-  return glob.alternatives.some((pattern) => matches(pattern, path.replaceAll(/\[[^\]/]*\]/g, '?').split('/'), true));
+export const mayMatchGlob = (glob: Glob, path: string): boolean => firstGlobThatMayMatch([glob], path) !== undefined;
+
+export function firstGlobThatMayMatch(globs: readonly Glob[], path: string): Glob | undefined {
+  const names = unknownNamesOf(path);
+  return globs.find((glob) => matchesSome(glob, names));
+}
+
+function matchesSome(glob: Glob, names: readonly Name[]): boolean {
+  for (const pattern of glob.alternatives) if (matches(pattern, names)) return true;
+  return false;
 }
 
 /** Does every path that `*` and `?` of `path` stand for match? Each wild segment becomes a name that only a real wildcard matches. */
@@ -181,7 +240,7 @@ export const alwaysMatchesGlob = (glob: Glob, path: string): boolean =>
 export function exampleOfGlob(glob: Glob): string | null {
   for (const alternative of glob.alternatives) {
     // A path begins with a slash, so a leading `**` stands for at least the empty name in front of it.
-    const names = alternative.map((segment) => (segment === 'cross' ? null : exampleOfSegment(segment)));
+    const names = alternative.map((segment) => (segment === 'cross' ? null : exampleOfSegment(segment.units)));
     const kept = names.filter((name, i) => name !== null || alternative[i] !== 'cross');
     if (kept.some((name) => name === null)) continue;
     const path = (alternative[0] === 'cross' ? `/${kept.join('/')}` : kept.join('/')) || '/';

@@ -1,4 +1,4 @@
-import { alwaysMatchesGlob, compileGlob, type Glob, matchesGlob, mayMatchGlob } from './glob';
+import { alwaysMatchesGlob, compileGlob, firstGlobOf, firstGlobThatMayMatch, type Glob } from './glob';
 import type { PathUse } from './paths';
 import { hasRedactionMark } from './shell/word';
 
@@ -35,7 +35,7 @@ function judgePath(use: PathUse, globs: PathGlobs): PathVerdict | null {
   const { path } = use;
   const lower = globs.deny.length === 0 ? '' : path.toLowerCase();
   const isCertain = use.certainty === 'exact' || use.certainty === 'maybe';
-  const denied = globs.deny.find((glob) => (isCertain ? matchesGlob(glob, lower) : mayMatchGlob(glob, lower)));
+  const denied = (isCertain ? firstGlobOf : firstGlobThatMayMatch)(globs.deny, lower);
   if (denied !== undefined && isCertain)
     return { verdict: 'deny', rule: `paths.deny: ${denied.source}`, reason: `${path} is denied by "${denied.source}"`, path };
   if (denied !== undefined)
@@ -44,6 +44,7 @@ function judgePath(use: PathUse, globs: PathGlobs): PathVerdict | null {
   if (use.certainty === 'unknown' || hasRedactionMark(path))
     return { verdict: 'ask', rule: 'paths', reason: `which file ${path} names is only known when it runs`, path };
   if (globs.allow.length === 0) return null;
-  const isAllowed = globs.allow.some((glob) => (use.certainty === 'glob' ? alwaysMatchesGlob(glob, path) : matchesGlob(glob, path)));
+  const isAllowed =
+    use.certainty === 'glob' ? globs.allow.some((glob) => alwaysMatchesGlob(glob, path)) : firstGlobOf(globs.allow, path) !== undefined;
   return isAllowed ? null : { verdict: 'ask', rule: 'paths.allow', reason: `${path} is outside of the allowed paths`, path };
 }

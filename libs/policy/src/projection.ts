@@ -96,6 +96,7 @@ function searchedBy(pattern: string, base: string): string {
 function hostsOf(call: ToolCall, shell: ShellTree | null): string[] {
   const hosts = new Set<string>();
   const addFrom = (text: string): void => {
+    if (!text.includes('://')) return;
     for (const [, host] of text.matchAll(/\b(?:https?|wss?|ftp|ssh|git):\/\/(?:[^/\s@]*@)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])/g))
       if (host !== undefined) hosts.add(host.toLowerCase());
   };

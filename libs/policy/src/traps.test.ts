@@ -161,7 +161,7 @@ describe('defects', () => {
   ])('14: a key that nobody knows is refused at every depth: %s', (line) => {
     const parsed = parsePolicy(`name: x\n${line}\n`);
     expect(parsed.ok ? [] : parsed.problems).toContainEqual(
-      expect.objectContaining({ line: 2, message: 'is not a key of the policy language' }),
+      expect.objectContaining({ line: 2, message: expect.stringMatching(/^is not a key of the policy language/) }),
     );
   });
 });

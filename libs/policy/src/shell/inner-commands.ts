@@ -4,6 +4,7 @@ import type { Input } from './redirects';
 import { isLiteral, type Word } from './word';
 
 const readingsMax = 24;
+const wrapsBySubcommand: ReadonlySet<string> = new Set(Object.keys(subcommandWrappers).map((key) => key.split(' ', 1)[0] ?? ''));
 const dynamicWord: Word = { text: '…', value: null, lead: '', splits: true };
 
 /** What a command would run itself. */
@@ -47,6 +48,7 @@ export function innerOf(words: readonly Word[], program: string, input: Input | 
 function wrapperOf(words: readonly Word[], program: string): { wrapper: Wrapper; from: number } | null {
   const direct = Object.hasOwn(wrappers, program) ? wrappers[program] : undefined;
   if (direct !== undefined) return { wrapper: direct, from: 1 };
+  if (!wrapsBySubcommand.has(program)) return null;
   for (const depth of [2, 3]) {
     const rest = words.slice(1, depth);
     if (rest.length !== depth - 1 || !rest.every(isLiteral)) continue;

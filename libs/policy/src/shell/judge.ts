@@ -4,7 +4,7 @@ import type { LinearPattern } from '../pattern';
 import { strictest } from '../verdict';
 import { type Arguments, argumentsOf, hasFlag, programOf } from './options';
 import { allowsExactly, type Prefix, reaches, systemDirectories } from './prefix';
-import { hazards } from './programs/hazards';
+import { hazardsByProgram } from './programs/hazards';
 import { isSensitiveName } from './programs/sensitive-names';
 import type { ShellCommand, ShellTree } from './tree';
 import { couldBeFlag, hasRedactionMark, isLiteral } from './word';
@@ -38,30 +38,7 @@ const shown = (command: ShellCommand): string => (command.text.length > 200 ? `$
 
 /** Every command that the line would run, each by itself. The line's verdict is the strictest part. */
 export function judgeShell(tree: ShellTree, lists: ShellLists, paths: PathGlobs | null): PartVerdict[] {
-  const parts: PartVerdict[] = [];
-  const texts = [
-    tree.text,
-    ...tree.pipelines,
-    ...tree.commands.map((command) => command.words.map((word) => word.value ?? word.text).join(' ')),
-  ];
-  const work = sum(lists.denyPatterns.map(({ size }) => size)) * sum(texts.map((text) => text.length));
-  if (work > patternWorkMax)
-    parts.push({
-      command: tree.text.slice(0, 200),
-      verdict: 'deny',
-      rule: 'deny_regex',
-      reason: 'the command is too long to be compared with all denied patterns of the rule; make it shorter',
-      node: null,
-    });
-  for (const pattern of work > patternWorkMax ? [] : lists.denyPatterns)
-    if (texts.some(pattern.matches))
-      parts.push({
-        command: tree.text.slice(0, 200),
-        verdict: 'deny',
-        rule: `deny_regex: ${pattern.source}`,
-        reason: `the command matches the denied pattern ${pattern.source}`,
-        node: null,
-      });
+  const parts = lists.denyPatterns.length === 0 ? [] : byPatterns(tree, lists.denyPatterns);
   if (tree.unknown !== null)
     parts.push({
       command: tree.text.slice(0, 200),
@@ -85,18 +62,42 @@ export function judgeShell(tree: ShellTree, lists: ShellLists, paths: PathGlobs 
   return parts;
 }
 
+function byPatterns(tree: ShellTree, patterns: ShellLists['denyPatterns']): PartVerdict[] {
+  const texts = [
+    tree.text,
+    ...tree.pipelines,
+    ...tree.commands.map((command) => command.words.map((word) => word.value ?? word.text).join(' ')),
+  ];
+  const denied = { command: tree.text.slice(0, 200), verdict: 'deny', node: null } as const;
+  const work = sum(patterns.map(({ size }) => size)) * sum(texts.map((text) => text.length));
+  if (work > patternWorkMax)
+    return [
+      {
+        ...denied,
+        rule: 'deny_regex',
+        reason: 'the command is too long to be compared with all denied patterns of the rule; make it shorter',
+      },
+    ];
+  return patterns
+    .filter((pattern) => texts.some(pattern.matches))
+    .map(({ source }) => ({ ...denied, rule: `deny_regex: ${source}`, reason: `the command matches the denied pattern ${source}` }));
+}
+
 const none: readonly Prefix[] = [];
 
 /** The entry that allows the command; of several the first that admits its options, too. */
 function coveringOf(command: ShellCommand, allow: ShellLists['allow']): Prefix | undefined {
   const [program] = command.words;
   if (!isLiteral(program)) return undefined;
-  const entries = [
-    ...(allow.get(program.value) ?? none),
-    ...systemDirectories.flatMap((directory) =>
-      program.value.startsWith(directory) ? (allow.get(program.value.slice(directory.length)) ?? none) : none,
-    ),
-  ];
+  const asWritten = allow.get(program.value) ?? none;
+  const entries = program.value.startsWith('/')
+    ? [
+        ...asWritten,
+        ...systemDirectories.flatMap((directory) =>
+          program.value.startsWith(directory) ? (allow.get(program.value.slice(directory.length)) ?? none) : none,
+        ),
+      ]
+    : asWritten;
   const covering = entries.filter((prefix) => allowsExactly(prefix, command));
   return covering.length > 1 ? (covering.find((prefix) => hazardOf(command, prefix) === null) ?? covering[0]) : covering[0];
 }
@@ -198,11 +199,12 @@ function uncoveredBecause(command: ShellCommand, paths: PathGlobs | null): strin
 /** Why flags take this command out of an allow: they make the program run another one or write a file. */
 export function hazardOf(command: ShellCommand, covering: Prefix | null): string | null {
   const program = programOf(command.words);
-  if (program === null) return null;
+  const rows = program === null ? undefined : hazardsByProgram.get(program);
+  if (program === null || rows === undefined) return null;
   const args = argumentsOf(command.words, program);
   const subcommand = args.operands[0]?.word.value ?? null;
-  for (const row of hazards) {
-    if (row.program !== program || (row.subcommands !== undefined && !row.subcommands.includes(subcommand ?? ''))) continue;
+  for (const row of rows) {
+    if (row.subcommands !== undefined && !row.subcommands.includes(subcommand ?? '')) continue;
     const named = row.flags.find((flag) => hasFlag(args.flags, flag) && covering?.flags.includes(flag) !== true);
     if (named !== undefined) return `has ${named}, which makes ${program} run a program or write a file`;
     if (args.mayHaveMoreFlags && command.words.slice(1).some((word) => !isLiteral(word) && couldBeFlag(word)))

@@ -146,7 +146,15 @@ export function canonicalFlags(text: string, grammar: Grammar): string[] {
   return flags.length === 0 ? [text] : flags;
 }
 
+const readBefore = new WeakMap<readonly Word[], Arguments>();
+/** Of the words of a command and its program (`programOf` them). Paths, rules, hazards and the scope key each ask; the words are read once. */
 export function argumentsOf(words: readonly Word[], program: string): Arguments {
+  const known = readBefore.get(words) ?? readArguments(words, program);
+  readBefore.set(words, known);
+  return known;
+}
+
+function readArguments(words: readonly Word[], program: string): Arguments {
   const grammar = grammarOf(program);
   const flags = new Set<string>();
   const operands: Operand[] = [];

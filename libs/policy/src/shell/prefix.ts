@@ -54,15 +54,18 @@ export const systemDirectories = ['/bin/', '/usr/bin/'] as const;
  * and the system's own directories in front of the program.
  */
 export function allowsExactly(prefix: Prefix, command: ShellCommand): boolean {
-  const [first, ...rest] = prefix.tokens;
-  const [program, ...given] = command.words;
+  const { tokens } = prefix;
+  const { words } = command;
+  const [first] = tokens;
+  const [program] = words;
   if (first === undefined || !isLiteral(program)) return false;
   if (program.value !== first && !systemDirectories.some((directory) => program.value === directory + first)) return false;
   const transparent = grammarOf(prefix.program).transparent ?? [];
-  let at = 0;
-  for (const token of rest) {
-    for (let word = given[at]; isLiteral(word) && word.value !== token && transparent.includes(word.value); word = given[at]) at++;
-    const word = given[at++];
+  let at = 1;
+  for (let i = 1; i < tokens.length; i++) {
+    const token = tokens[i];
+    for (let word = words[at]; isLiteral(word) && word.value !== token && transparent.includes(word.value); word = words[at]) at++;
+    const word = words[at++];
     if (!isLiteral(word) || word.value !== token) return false;
   }
   return true;
