@@ -74,6 +74,7 @@ export const requirements = {
   'PUBLISH-7': 'a policy that only observes lets calls pass, records what it would have decided, and says so loudly',
   'LEDGER-4':
     'kill -9 of an appending process, or of Postgres, at any moment: no gap, no acknowledged event lost, none stored twice, every chain verifies',
+  'LEDGER-5': 'what quotes a call is content: once it is erased, no row and no record keeps a word of it, nor of what a grant covered',
   'BUS-1': 'NATS gone for a while, with its disk, under a run: no event is lost or seen twice',
   'POLICY-1': 'a command that cannot be parsed, or whose program is only known when it runs, is never allowed',
   'POLICY-2': 'adding to a list that denies never lets a call through more easily',

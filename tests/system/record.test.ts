@@ -20,6 +20,8 @@ const planted = {
   secret: `ghp_${randomBytes(18).toString('hex')}`,
   providerKey: unique('provider-key'),
 };
+/** No secret, and a part of what a person is asked about: it stands in the key of the approval, in a reason and in what the agent is told. */
+const telling = unique('customer');
 const command = `echo ${planted.input} && printf 'what the command prints' | sha256sum`;
 
 const policy = `
@@ -56,6 +58,15 @@ describe('the record of a run', () => {
       script: {
         conversations: [
           { match: 'Wait for a person', steps: [{ tools: [bash('touch x')] }, { text: 'done' }] },
+          {
+            match: 'Ask for the rest of the run',
+            steps: [
+              { tools: [bash(`touch x > ${telling}.log`)] },
+              { tools: [bash(`touch y > ${telling}.log`)] },
+              { tools: [bash(`env ${telling}`)] },
+              { text: 'done' },
+            ],
+          },
           {
             match: planted.task,
             steps: [
@@ -218,6 +229,36 @@ describe('the record of a run', () => {
     expect((await cli('export', run, '-o', again)).code).toBe(0);
     expect(fs.readFileSync(again).equals(fs.readFileSync(bundle()))).toBe(true);
     expect((await cli('verify', again)).code).toBe(0);
+  });
+
+  it('[LEDGER-5] leaves no word of a call behind: not in the key that a person approved for the rest of the run, not in a reason', async () => {
+    const { session } = await stack.admin.createSession({ agent: 'recorded', task: 'Ask for the rest of the run.' });
+    const waiting = await until(async () => (await stack.admin.approvals()).data.find(({ run_id }) => run_id === session.id));
+    expect(waiting.scope_key).toContain(`> /workspace/${telling}.log`);
+    expect((await cli('approvals')).stdout).toContain(`${telling}.log`);
+    await stack.admin.decide(waiting.id, { decision: 'approve_session' });
+    for await (const event of stack.admin.watch(session.id)) if (event.type === 'run.result') break;
+
+    const told = await stack.admin.allEvents(session.id);
+    expect(typesOf(told, 'tool.decision').map(({ data, content }) => [data.source, data.verdict, content?.reason])).toEqual([
+      ['approval', 'allow', 'approved by admin'],
+      ['session_grant', 'allow', expect.stringContaining(telling)],
+      ['policy', 'deny', expect.stringContaining(telling)],
+    ]);
+    expect(await placesOf({ telling })).toEqual([]);
+
+    const recordOf = async (name: string): Promise<string> => {
+      const file = path.join(stack.home, name);
+      await until(async () => (await cli('export', session.id, '-o', file)).stderr.includes('signed to its end'));
+      expect((await cli('verify', file)).code).toBe(0);
+      return fs.readFileSync(file, 'utf8');
+    };
+    const before = await recordOf('asked.jsonl');
+    expect((await cli('erase', session.id, '--content')).code).toBe(0);
+    expect(await placesOf({ telling })).toEqual([]);
+    expect(JSON.stringify(await stack.admin.allEvents(session.id))).not.toContain(telling);
+    expect(await stack.admin.approval(waiting.id)).toMatchObject({ status: 'approved', scope_key: null, input: null, reason: null });
+    expect(await recordOf('asked-again.jsonl')).toBe(before);
   });
 
   it('[LEDGER-1] stays verifiable after its key was replaced; new records are signed by the new one', async () => {

@@ -34,6 +34,12 @@ describe('a line of the timeline', () => {
     expect(said('agent.message', { text: 'done' })).toBe('“done”');
     expect(said('tool.requested', null)).toBe('Bash (content erased)');
     expect(said('tool.requested', { summary: 'Bash: ls' })).toBe('Bash ls');
+    const waits = { tool: 'Bash', scope_digest: 'sha256:0', expires_at: 'noon' };
+    const asked = (data: Record<string, unknown>, content: Record<string, unknown> | null) =>
+      timelineLine(event('approval.requested', data, content), startedAt, noColour)?.slice(39);
+    expect(asked(waits, { scope_key: 'Bash:git push' })).toBe('WAITS FOR A PERSON Bash · key Bash:git push · until noon');
+    expect(asked(waits, null)).toBe('WAITS FOR A PERSON Bash · key (content erased) · until noon');
+    expect(asked({ ...waits, scope_key: 'Bash:git fetch' }, null)).toContain('key Bash:git fetch');
   });
 
   it('says why and until when a run is asked to stop, and which guard spoke', () => {

@@ -43,8 +43,10 @@ function accountOf(account: unknown): string {
 }
 
 /** Its content is destroyed, or the reader may not open it: an empty text would look like something that was said. */
-const erasedMark = '(content erased)';
+export const erasedMark = '(content erased)';
 const erased = ({ content }: EventView): boolean => content === null;
+/** What an approval for the rest of the run would cover. Events of version 1 say it in the open. */
+const scopeKeyOf = ({ data, content }: EventView): string => text(content?.scope_key ?? data.scope_key ?? erasedMark);
 
 /** What the event says, in a few words; the full event is in `--json`. */
 function describe(event: EventView, paint: Paint, width: number): string | null {
@@ -78,7 +80,7 @@ function describe(event: EventView, paint: Paint, width: number): string | null 
       return `${verdict} ${text(data.tool)} ${paint.dim(`by ${text(data.source)}`)} ${data.verdict === 'allow' ? '' : oneLine(text(content?.reason), width)}`.trimEnd();
     }
     case 'approval.requested':
-      return `${paint.yellow('WAITS FOR A PERSON')} ${text(data.tool)} · key ${oneLine(text(data.scope_key), 60)} · until ${text(data.expires_at)}`;
+      return `${paint.yellow('WAITS FOR A PERSON')} ${text(data.tool)} · key ${oneLine(scopeKeyOf(event), 60)} · until ${text(data.expires_at)}`;
     case 'approval.decided':
       return decisionSaid(event, width);
     case 'agent.message':

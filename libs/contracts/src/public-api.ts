@@ -147,7 +147,8 @@ export const ApprovalView = z.strictObject({
   tool: z.string(),
   status: z.enum(['pending', 'approved', 'denied', 'expired', 'refused']),
   scope: ApprovalScope,
-  scope_key: z.string(),
+  /** What a grant for the rest of the run covers. Null once the content is erased, and in lists that hold none. */
+  scope_key: z.string().nullable(),
   input_digest: Digest,
   input: z.unknown(),
   projection: z.unknown(),

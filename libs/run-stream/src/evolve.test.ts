@@ -1,4 +1,4 @@
-import { type EventType, eventTypes, type RecordedEvent } from '@fluidbox/contracts';
+import { type EventType, eventTypes, type RecordedEvent, upcast } from '@fluidbox/contracts';
 import fc from 'fast-check';
 import {
   acceptsWork,
@@ -69,6 +69,7 @@ const emitted = (id: string): [EventType, Record<string, unknown>] => [
   'model.tool_call',
   { tool_call_id: id, tool: 'Bash', input_digest: digest, reservation_id: runId },
 ];
+const scope = { digest: `sha256:${'5'.repeat(64)}`, key: 'Bash:git commit' };
 const asked = (id: string): [EventType, Record<string, unknown>] => [
   'approval.requested',
   {
@@ -77,7 +78,7 @@ const asked = (id: string): [EventType, Record<string, unknown>] => [
     approval_id: `apr_${runId}_${id}`,
     input_digest: digest,
     scope: 'once',
-    scope_key: 'Bash:git commit',
+    scope_digest: scope.digest,
     approvers: 1,
     exclude_requester: false,
     policy_digest: digest,
@@ -85,9 +86,9 @@ const asked = (id: string): [EventType, Record<string, unknown>] => [
     expires_at: '2027-01-15T08:10:00.000Z',
   },
 ];
-const settled = (id: string, decision: string, scope = 'once'): [EventType, Record<string, unknown>] => [
+const settled = (id: string, decision: string, scope: 'once' | 'session' = 'once'): [EventType, Record<string, unknown>] => [
   'approval.decided',
-  { approval_id: `apr_${runId}_${id}`, tool_call_id: id, decision, scope, scope_key: 'Bash:git commit', decided_by: 'bob' },
+  { approval_id: `apr_${runId}_${id}`, tool_call_id: id, decision, scope, decided_by: 'bob' },
 ];
 
 describe('the fold of a run', () => {
@@ -119,16 +120,29 @@ describe('the fold of a run', () => {
     expect(derivedStatus(fold(created, running, requested('c1'), asked('c1'), settled('c1', 'approved')))).toBe('running');
   });
 
-  it('remembers a session grant and not a single approval', () => {
-    expect(grantFor(fold(created, running, requested('c1'), asked('c1'), settled('c1', 'approved', 'session')), 'Bash:git commit')).toBe(
-      `apr_${runId}_c1`,
+  it('remembers a session grant by its digest, and not a single approval', () => {
+    const grantOf = (decision: string, covers: 'once' | 'session') =>
+      grantFor(fold(created, running, requested('c1'), asked('c1'), settled('c1', decision, covers)), scope);
+    expect(grantOf('approved', 'session')).toBe(`apr_${runId}_c1`);
+    expect(grantOf('approved', 'once')).toBeUndefined();
+    expect(grantOf('denied', 'session')).toBeUndefined();
+  });
+
+  it('remembers a session grant of version 1 by the key that stands in its event', () => {
+    const ofVersion1 = (type: EventType, data: Record<string, unknown>): [EventType, Record<string, unknown>] => [
+      type,
+      upcast(at(1, type, { ...data, scope_key: scope.key })).data,
+    ];
+    const { scope_digest: _, ...requestedThen } = asked('c1')[1];
+    const run = fold(
+      created,
+      running,
+      requested('c1'),
+      ofVersion1('approval.requested', requestedThen),
+      ofVersion1('approval.decided', settled('c1', 'approved', 'session')[1]),
     );
-    expect(
-      grantFor(fold(created, running, requested('c1'), asked('c1'), settled('c1', 'approved', 'once')), 'Bash:git commit'),
-    ).toBeUndefined();
-    expect(
-      grantFor(fold(created, running, requested('c1'), asked('c1'), settled('c1', 'denied', 'session')), 'Bash:git commit'),
-    ).toBeUndefined();
+    expect(grantFor(run, scope)).toBe(`apr_${runId}_c1`);
+    expect(grantFor(run, { ...scope, key: 'Bash:git push' })).toBeUndefined();
   });
 
   it('counts a model call as decided whichever of the two events came first', () => {

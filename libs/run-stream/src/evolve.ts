@@ -126,7 +126,8 @@ const changes: { readonly [T in EventType]: Change<T> } = {
       approvalId: data.approval_id,
       toolCallId: data.tool_call_id,
       scope: data.scope,
-      scopeKey: data.scope_key,
+      scopeDigest: data.scope_digest ?? null,
+      scopeKey: data.scope_key ?? null,
       approvers: data.approvers,
       excludeRequester: data.exclude_requester,
       expiresAt: time(data.expires_at),
@@ -168,7 +169,8 @@ const changes: { readonly [T in EventType]: Change<T> } = {
     if (approval === undefined) return;
     approval.settled = { decision: data.decision, by: data.decided_by, scope: data.scope, seq: event.seq };
     state.pendingApprovals.delete(data.approval_id);
-    if (data.decision === 'approved' && data.scope === 'session') state.grants.set(data.scope_key, data.approval_id);
+    const covered = approval.scopeDigest ?? approval.scopeKey;
+    if (data.decision === 'approved' && data.scope === 'session' && covered !== null) state.grants.set(covered, data.approval_id);
   },
   'budget.exceeded': (state, data) => {
     state.exceeded.add(budgetKey(data.budget, data.account));

@@ -45,8 +45,9 @@ export function unspent(run: RunState): { tokens: number | null; costMicroUsd: n
   };
 }
 
-/** A live session grant for this key, as the approval that gave it. */
-export const grantFor = (run: RunState, scopeKey: string): string | undefined => run.grants.get(scopeKey);
+/** A live session grant for this key, as the approval that gave it: by its digest, or by the key itself where the approval is of version 1. */
+export const grantFor = (run: RunState, scope: { readonly digest: string; readonly key: string }): string | undefined =>
+  run.grants.get(scope.digest) ?? run.grants.get(scope.key);
 
 export interface CallCounts {
   model: number;

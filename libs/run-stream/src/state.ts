@@ -29,7 +29,9 @@ export interface ApprovalState {
   readonly approvalId: string;
   readonly toolCallId: string;
   readonly scope: 'once' | 'session';
-  readonly scopeKey: string;
+  /** Salted digest of what a grant for the rest of the run covers. Null where version 1 said the key itself. */
+  readonly scopeDigest: string | null;
+  readonly scopeKey: string | null;
   readonly approvers: number;
   readonly excludeRequester: boolean;
   readonly expiresAt: number;
@@ -122,7 +124,7 @@ export interface RunState {
   diff: { readonly sha256: string } | 'missing' | null;
   calls: Map<string, CallState>;
   pendingApprovals: Map<string, ApprovalState>;
-  /** Session grants: scope key → approval id. They end with the run. */
+  /** Session grants: scope digest (of version 1 the key) → approval id. They end with the run. */
   grants: Map<string, string>;
   modelCalls: Map<string, ModelCallState>;
   /** Model calls not yet closed and not decided. */

@@ -1,4 +1,4 @@
-import { type EventDraft, type RecordedEvent, type StreamRef, streamNameOf } from '@fluidbox/contracts';
+import { type EventDraft, type RecordedEvent, type StreamRef, streamNameOf, versionOf } from '@fluidbox/contracts';
 
 /** Drafts as the store would give them back, from seq `after` + 1 on, for folding in decision tests. `at`: their time of occurrence. */
 export const recorded = (stream: StreamRef, drafts: readonly EventDraft[], options: { after?: number; at?: Date } = {}): RecordedEvent[] =>
@@ -11,7 +11,7 @@ export const recorded = (stream: StreamRef, drafts: readonly EventDraft[], optio
       org: stream.org,
       stream: streamNameOf(stream),
       type: draft.type,
-      version: 1,
+      version: versionOf(draft.type),
       actor: draft.actor,
       occurredAt: (options.at ?? new Date('2026-01-01T00:00:00.000Z')).toISOString(),
       data: draft.data,

@@ -3,6 +3,7 @@ import type { ApiClient } from '../api/client';
 import { exitCodes } from '../exit-codes';
 import { type Output, table } from '../output';
 import { oneLine } from '../paint';
+import { erasedMark } from '../timeline-line';
 
 export async function approvalsCommand(api: ApiClient, output: Output): Promise<number> {
   const { data } = await api.approvals();
@@ -12,7 +13,7 @@ export async function approvalsCommand(api: ApiClient, output: Output): Promise<
     output.out(
       table([
         ['APPROVAL', 'TOOL', 'INPUT', 'KEY', 'UNTIL'],
-        ...data.map((each) => [each.id, each.tool, oneLine(JSON.stringify(each.input), 60), each.scope_key, each.expires_at]),
+        ...data.map((each) => [each.id, each.tool, oneLine(JSON.stringify(each.input), 60), each.scope_key ?? erasedMark, each.expires_at]),
       ]),
     );
   return exitCodes.ok;

@@ -2,6 +2,7 @@ import readline from 'node:readline';
 import type { ApprovalView, DecideApprovalBody } from '@fluidbox/contracts';
 import type { Output } from '../output';
 import { oneLine } from '../paint';
+import { erasedMark } from '../timeline-line';
 
 const prompt = '[a]pprove once · approve for the rest of this run [s] · [d]eny: ';
 const answers: Readonly<Record<string, DecideApprovalBody>> = {
@@ -14,7 +15,7 @@ const answers: Readonly<Record<string, DecideApprovalBody>> = {
 export const approvalCard = (approval: ApprovalView): string[] => [
   `${oneLine(approval.tool, 60)} wants to run: ${oneLine(JSON.stringify(approval.input), 2_000)}`,
   `asked because: ${approval.reason === null ? 'the policy asks' : oneLine(approval.reason, 500)}`,
-  `"for the rest of this run" would cover: ${oneLine(approval.scope_key, 520)} · expires ${approval.expires_at} · input ${approval.input_digest.slice(0, 19)}`,
+  `"for the rest of this run" would cover: ${oneLine(approval.scope_key ?? erasedMark, 520)} · expires ${approval.expires_at} · input ${approval.input_digest.slice(0, 19)}`,
 ];
 
 /** Asks the person at the terminal for one key. */

@@ -2,11 +2,14 @@ import { z } from 'zod';
 import { Digest, OrgId, Timestamp } from '../ids';
 import type { EventContent, EventData, EventType } from './event-types';
 
+/** What older versions said and nobody appends any more. */
+type NeverAppended = { readonly scope_key?: never };
+
 /** An event before it has a place in its stream. `actor`: `service:<name>`, `runner`, `model` or `principal:<name>`. */
 export type EventDraft = {
   [T in EventType]: {
     readonly type: T;
-    readonly data: EventData<T>;
+    readonly data: EventData<T> & NeverAppended;
     readonly content?: EventContent<T>;
     /** Only `tool.requested`: what policy looked at. */
     readonly projection?: unknown;

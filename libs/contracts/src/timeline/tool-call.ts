@@ -32,6 +32,8 @@ export type RuleRef = z.infer<typeof RuleRef>;
 
 /** Salted digests of the input's own fields, by name: the fields that the harness row names in `comparedFields`, and only if they are there. */
 export const FieldDigests = z.record(z.string().max(64), Digest);
+/** What a grant for the rest of the run covers, in words: a command with its options, or a tool with its paths. */
+const ScopeKey = z.string().max(512);
 const Matches = z.array(HistoryCondition).max(historyConditionsMax);
 export const call = { tool_call_id: ToolCallId, tool: z.string().max(256) };
 
@@ -52,20 +54,29 @@ export const toolCallEvents = {
   },
   'approval.requested': {
     appender: 'gate',
-    data: z.strictObject({
-      ...call,
-      approval_id: ApprovalId,
-      input_digest: Digest,
-      scope: ApprovalScope,
-      scope_key: z.string().max(512),
-      approvers: z.number().int().min(1),
-      exclude_requester: z.boolean(),
-      rule: RuleRef.optional(),
-      policy_digest: Digest,
-      engine_version: z.string(),
-      expires_at: Timestamp,
-    }),
-    content: z.strictObject({ reason: z.string(), risk: z.string().nullable() }),
+    data: z
+      .strictObject({
+        ...call,
+        approval_id: ApprovalId,
+        input_digest: Digest,
+        scope: ApprovalScope,
+        // Salted, of what a grant for the rest of the run would cover. The key quotes the call, so it is content.
+        scope_digest: Digest.optional(),
+        // Only what version 1 said in the open, instead of the digest.
+        scope_key: ScopeKey.optional(),
+        approvers: z.number().int().min(1),
+        exclude_requester: z.boolean(),
+        rule: RuleRef.optional(),
+        policy_digest: Digest,
+        engine_version: z.string(),
+        expires_at: Timestamp,
+      })
+      .refine(
+        (data) => (data.scope_digest === undefined) !== (data.scope_key === undefined),
+        'needs scope_digest, or the scope_key of version 1',
+      ),
+    // `scope_key`: not in the content of version 1.
+    content: z.strictObject({ reason: z.string(), risk: z.string().nullable(), scope_key: ScopeKey.optional() }),
   },
   'tool.decision': {
     appender: 'gate or approvals',
@@ -103,7 +114,6 @@ export const toolCallEvents = {
       tool_call_id: ToolCallId,
       decision: ApprovalOutcome,
       scope: ApprovalScope,
-      scope_key: z.string().max(512),
       decided_by: z.string(),
       edited_digest: Digest.optional(),
     }),

@@ -7,6 +7,7 @@ import { decideApproval, nextExpiry, settleOverdue } from './approval';
 const runId = '0198b3a0-0000-7000-8000-000000000002';
 const stream = runStream(runId, 'default');
 const digest = `sha256:${'a'.repeat(64)}`;
+const scopeDigest = `sha256:${'c'.repeat(64)}`;
 const editedDigest = `sha256:${'b'.repeat(64)}`;
 const t0 = Date.parse('2026-01-01T00:00:00.000Z');
 const approvalId = `apr_${runId}_toolu_1`;
@@ -24,7 +25,7 @@ const asked = (more: Record<string, unknown> = {}) => [
     tool: 'Bash',
     input_digest: digest,
     scope: 'once',
-    scope_key: 'Bash:git push',
+    scope_digest: scopeDigest,
     approvers: 1,
     exclude_requester: false,
     policy_digest: digest,
@@ -73,8 +74,8 @@ describe('deciding', () => {
     expect(shown(decide(asked(), decision))).toEqual([events, result]);
   });
 
-  it('grants the key for the rest of the run only with approve_session', () => {
-    expect([...given(...asked(), ...eventsOf(decide(asked(), 'approve_session'))).grants.keys()]).toEqual(['Bash:git push']);
+  it('grants what was asked for the rest of the run only with approve_session', () => {
+    expect([...given(...asked(), ...eventsOf(decide(asked(), 'approve_session'))).grants.keys()]).toEqual([scopeDigest]);
     expect([...given(...asked(), ...eventsOf(decide(asked(), 'approve'))).grants.keys()]).toEqual([]);
   });
 

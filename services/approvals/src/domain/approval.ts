@@ -208,7 +208,6 @@ function settle({ call, approval }: Found, settlement: Settlement): readonly Eve
         tool_call_id: call.toolCallId,
         decision: outcome,
         scope: settlement.scope ?? 'once',
-        scope_key: approval.scopeKey,
         decided_by: by,
         ...edited,
       },

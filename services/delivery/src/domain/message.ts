@@ -10,7 +10,7 @@ interface AboutRun {
 
 // What a receiver is told: what the ledger may keep for ever, and of that only what it takes to act.
 
-/** Without `scope_key`, which may show a part of the input. */
+/** Without what version 1 says of the scope key, which may show a part of the input. */
 export function approvalMessage(event: ApprovalRequested, { runId, agent }: AboutRun, publicUrl: string): WebhookMessage {
   const { approval_id, tool, scope, approvers, expires_at } = event.data;
   const link = `${publicUrl}/approvals/${approval_id}`;

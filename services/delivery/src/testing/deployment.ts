@@ -144,7 +144,7 @@ export async function startDeployment(postgres: TestPostgres) {
           tool: 'Bash',
           input_digest: digest,
           scope: 'once',
-          scope_key: 'Bash:canary-scope',
+          scope_digest: digest,
           approvers: 1,
           exclude_requester: false,
           policy_digest: digest,
@@ -152,7 +152,7 @@ export async function startDeployment(postgres: TestPostgres) {
           expires_at: new Date(clock.now().getTime() + 86_400_000).toISOString(),
           ...about,
         },
-        { reason: 'canary-reason', risk: null },
+        { reason: 'canary-reason', risk: null, scope_key: 'Bash:canary-scope' },
       ),
     ]);
   const zeros = { model: 0, decided: 0, rejected_by_harness: 0, no_effect: 0, provider_executed: 0, uncovered: 0, unknown: 0 };

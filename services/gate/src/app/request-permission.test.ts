@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type EventDraft, Problem, RunId, runStream, type ServiceName } from '@fluidbox/contracts';
 import { createKekKeyring, createLedger, createMemoryStore } from '@fluidbox/event-store';
 import { callCounts, decisionCounts, type RunState, runFold } from '@fluidbox/run-stream';
-import { kekFromBytes } from '@fluidbox/seal';
+import { kekFromBytes, saltedDigest } from '@fluidbox/seal';
 import { fakeClock, sequentialIds } from '@fluidbox/testing';
 import { frozenRules } from '../adapters/frozen-rules';
 import { evaluateEdit } from './evaluate-edit';
@@ -42,7 +42,12 @@ async function world({ maxToolCalls = 20, ...run }: Partial<RunningRun> = {}) {
     mended: false,
     ...more,
   });
-  const settle = (id: string, decision: 'approved' | 'denied', edited?: { input: Record<string, unknown>; digest: string }) =>
+  const settle = (
+    id: string,
+    decision: 'approved' | 'denied',
+    edited?: { input: Record<string, unknown>; digest: string },
+    scope: 'once' | 'session' = 'once',
+  ) =>
     approvals.decide(runFold, stream, (run) => ({
       result: undefined,
       events: [
@@ -52,8 +57,7 @@ async function world({ maxToolCalls = 20, ...run }: Partial<RunningRun> = {}) {
             approval_id: `apr_${runId}_${id}`,
             tool_call_id: id,
             decision,
-            scope: 'once',
-            scope_key: 'k',
+            scope,
             decided_by: 'grace',
             ...(edited === undefined ? {} : { edited_digest: edited.digest }),
           },
@@ -132,6 +136,25 @@ describe('asking for permission', () => {
       status: 'decided',
       answer: { decision: 'deny', message: 'a person denied this call', code: 'denied' },
     });
+  });
+
+  it('finds a grant for the run by the digest of its key, which only the run’s salt can make; what it covers is content', async () => {
+    const { one, two, request, settle, store } = await world();
+    await requestPermission(one, request('git push origin main'));
+    expect(await requestPermission(one, request('git push origin next', 'b'))).toMatchObject({ status: 'pending' });
+    await settle('toolu_1', 'approved', undefined, 'session');
+    expect(await requestPermission(two, request('git push origin other', 'c'))).toEqual({
+      status: 'decided',
+      answer: { decision: 'allow' },
+    });
+    expect(await requestPermission(two, request('git push --force', 'd'))).toMatchObject({ status: 'pending' });
+    const events = await store.read(stream);
+    expect(JSON.stringify(events)).not.toMatch(/Bash:git push|origin (main|next|other)|--force/);
+    const asked = events.filter(({ type }) => type === 'approval.requested');
+    const [first, second, forced] = asked.map(({ data }) => data.scope_digest);
+    expect([second === first, forced === first]).toEqual([true, false]);
+    expect(first).not.toBe(saltedDigest(Buffer.alloc(0), 'Bash:git push'));
+    expect(await one.ledger.content(stream, asked[0]?.seq ?? 0, 'rest')).toMatchObject({ scope_key: 'Bash:git push' });
   });
 
   it('hands on the input that a person wrote instead', async () => {

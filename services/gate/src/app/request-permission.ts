@@ -46,7 +46,9 @@ export async function requestPermission(ports: Ports, request: ParsedRequestOf<t
     matches: matchesOf(rules.policy, projection),
     summary: summaryOf(tool, input),
   };
-  const outcome = await ports.ledger.decide(runFold, stream, (state) => decidePermission(state, call, { now: now(), rules }));
+  const outcome = await ports.ledger.decide(runFold, stream, (state) =>
+    decidePermission(state, call, { now: now(), rules, scopeDigest: (key) => keys?.digest(key) ?? '' }),
+  );
   if (outcome instanceof Problem) throw outcome;
   return reply(ports, stream, outcome);
 }

@@ -17,6 +17,7 @@ import type { FrozenRules } from './rules';
 const runId = '0198b3a0-0000-7000-8000-000000000002';
 const stream = runStream(runId, 'default');
 const digestOf = (input: unknown): string => `sha256:${Buffer.from(JSON.stringify(input)).toString('hex').padEnd(64, '0').slice(-64)}`;
+const scopeDigest = jest.fn(digestOf);
 const at = Date.parse('2026-01-01T00:00:00.000Z');
 const draft = (type: string, data: Record<string, unknown>) => ({ type, actor: 'service:runs', data }) as unknown as EventDraft;
 
@@ -84,7 +85,7 @@ function ask(run: RunState, call: Call, using: FrozenRules = rules()): Decided {
       matches: matchesOf(using.policy, projection),
       summary: tool,
     },
-    { now, rules: using },
+    { now, rules: using, scopeDigest },
   );
 }
 const given = (...drafts: readonly EventDraft[]): RunState =>
@@ -93,6 +94,7 @@ const after = (state: RunState, decided: Decided): RunState =>
   recorded(stream, decided.events, { after: state.version, at: new Date(at) }).reduce(evolveRun, state);
 const typesOf = (decided: Decided): string[] => decided.events.map((event) => event.type);
 const dataOf = (decided: Decided, type: EventType) => decided.events.find((event) => event.type === type)?.data;
+const contentOf = (decided: Decided, type: EventType) => decided.events.find((event) => event.type === type)?.content;
 const decision = (decided: Decided) => dataOf(decided, 'tool.decision') as Record<string, unknown> | undefined;
 const codeOf = (decided: Decided) =>
   decided.result instanceof Problem ? decided.result.code : decided.result.kind === 'denied' ? decided.result.code : decided.result.kind;
@@ -158,14 +160,46 @@ describe('a new call', () => {
     expect(typesOf(decided)).toEqual(['tool.requested', 'approval.requested']);
     expect(dataOf(decided, 'approval.requested')).toMatchObject({
       scope: 'once',
-      scope_key: 'Bash:git push',
+      scope_digest: digestOf('Bash:git push'),
       approvers: 1,
       exclude_requester: false,
     });
+    expect(contentOf(decided, 'approval.requested')).toMatchObject({ scope_key: 'Bash:git push' });
   });
   it('whose action nobody can name can only be approved this once', () => {
     const decided = ask(given(...running()), bash('"$CMD" x'));
-    expect(dataOf(decided, 'approval.requested')).toMatchObject({ scope: 'once', scope_key: 'Bash#toolu_1' });
+    expect(dataOf(decided, 'approval.requested')).toMatchObject({ scope: 'once', scope_digest: digestOf('Bash#toolu_1') });
+    expect(contentOf(decided, 'approval.requested')).toMatchObject({ scope_key: 'Bash#toolu_1' });
+  });
+  it('quotes itself in content only, whatever is decided', () => {
+    const word = 'canary-word';
+    const granted = rules({ tools: [{ match: ['Bash'], action: 'ask' }] });
+    const calls: readonly [Call, FrozenRules][] = [
+      [bash(`ls ${word}`), rules()],
+      [bash(`curl ${word}`), rules()],
+      [bash(`git push > ${word}`), rules()],
+      [bash(`$X ${word}`), rules()],
+      [bash(`npm run ${word}`), granted],
+      [
+        { tool: 'Read', input: { file_path: `/etc/${word}` } },
+        rules({ tools: [{ match: ['Read'], action: 'allow', paths: { allow: ['a/**'], deny: [] } }] }),
+      ],
+      [{ tool: 'Write', input: { file_path: `/workspace/${word}` } }, rules({}, { trustTier: 'read_only' })],
+      [{ tool: 'Read', input: { [word]: 1 } }, rules()],
+    ];
+    for (const [call, using] of calls) {
+      const { events } = ask(given(...running()), call, using);
+      expect(JSON.stringify(events.map(({ data }) => data))).not.toContain(word);
+      expect(JSON.stringify(events.map(({ content }) => content))).toContain(word);
+    }
+  });
+  it('has its scope digested only when a person or a grant has to allow it', () => {
+    scopeDigest.mockClear();
+    ask(given(...running()), bash('ls'));
+    ask(given(...running()), bash('curl x'));
+    expect(scopeDigest).not.toHaveBeenCalled();
+    ask(given(...running()), bash('git push'));
+    expect(scopeDigest.mock.calls).toEqual([['Bash:git push']]);
   });
   it('every event it appends is one the timeline accepts, whatever the call', () => {
     fc.assert(
@@ -278,7 +312,6 @@ describe('grants', () => {
           tool_call_id: 'a',
           decision: 'approved',
           scope,
-          scope_key: 'Bash:git push',
           decided_by: 'grace',
         }),
         draft('tool.decision', {

@@ -45,6 +45,8 @@ export interface PermissionRequest {
 export interface PermissionContext {
   readonly now: number;
   readonly rules: FrozenRules;
+  /** Salted digest of a scope key. Asked for only where a person, or a grant, has to allow the call. */
+  readonly scopeDigest: (scopeKey: string) => string;
 }
 export type PermissionOutcome =
   | { readonly kind: 'allowed' }
@@ -167,14 +169,15 @@ function followRules(run: RunState, request: PermissionRequest, context: Permiss
         result: { kind: 'denied', code: ruling.code, message: ruling.message },
       };
     case 'ask': {
-      const grant = ruling.policy?.scopeKey == null ? undefined : grantFor(run, ruling.policy.scopeKey);
-      if (grant === undefined) return askPerson(run, request, context, ruling, warnings);
+      const scope = scopeOf(request, ruling, context);
+      const grant = scope.isNamed ? grantFor(run, scope) : undefined;
+      if (grant === undefined) return askPerson(run, request, context, ruling, scope, warnings);
       const granted = {
         ...ruling,
         verdict: 'allow',
         source: 'session_grant',
         code: 'granted',
-        reason: `approved for this run before: ${ruling.policy?.scopeKey ?? ''}`,
+        reason: `approved for this run before: ${scope.key}`,
       } as const;
       return {
         events: [
@@ -188,11 +191,24 @@ function followRules(run: RunState, request: PermissionRequest, context: Permiss
   }
 }
 
+interface Scope {
+  readonly key: string;
+  readonly digest: string;
+  /** False: nobody can say what a grant would cover. The call can only be approved this once: its key fits no other. */
+  readonly isNamed: boolean;
+}
+function scopeOf(request: PermissionRequest, { policy }: Ruling, context: PermissionContext): Scope {
+  const named = policy?.scopeKey ?? null;
+  const key = named ?? `${request.tool}#${request.toolCallId}`.slice(0, 512);
+  return { key, digest: context.scopeDigest(key), isNamed: named !== null };
+}
+
 function askPerson(
   run: RunState,
   request: PermissionRequest,
   context: PermissionContext,
   ruling: Ruling,
+  scope: Scope,
   warnings: readonly EventDraft[],
 ): Decided {
   const { policy } = ruling;
@@ -208,9 +224,8 @@ function askPerson(
       tool: request.tool,
       approval_id: approvalId,
       input_digest: request.inputDigest,
-      // What cannot be named can only be approved this once: its key fits no other call.
-      scope: policy.scopeKey === null ? 'once' : policy.approvalScope,
-      scope_key: policy.scopeKey ?? `${request.tool}#${request.toolCallId}`.slice(0, 512),
+      scope: scope.isNamed ? policy.approvalScope : 'once',
+      scope_digest: scope.digest,
       approvers: policy.approvers,
       exclude_requester: policy.excludeRequester,
       policy_digest: context.rules.policyDigest,
@@ -218,7 +233,7 @@ function askPerson(
       expires_at: new Date(expiresAt).toISOString(),
       ...(rule === null ? {} : { rule }),
     },
-    content: { reason: policy.reason, risk: policy.risk },
+    content: { reason: policy.reason, risk: policy.risk, scope_key: scope.key },
   };
   return { events: [requested(request), ...warnings, approval], result: { kind: 'pending', approvalId, expiresAt } };
 }

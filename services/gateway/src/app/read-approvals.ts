@@ -36,7 +36,7 @@ async function approvalView(ledger: Ledger, org: string, run: RunState, call: Ca
   ]);
   const [event] = await ledger.store.read(stream, { after: approval.requestedSeq - 1, limit: 1 });
   const [decided] = approval.settled === null ? [] : await ledger.store.read(stream, { after: approval.settled.seq - 1, limit: 1 });
-  const reason = z.object({ reason: z.string() }).safeParse(asked);
+  const why = z.object({ reason: z.string(), scope_key: z.string().optional() }).safeParse(asked);
   const input = z.object({ input: z.unknown() }).safeParse(requested);
   return {
     id: approval.approvalId,
@@ -46,11 +46,11 @@ async function approvalView(ledger: Ledger, org: string, run: RunState, call: Ca
     tool: call.tool,
     status: approval.settled?.decision ?? 'pending',
     scope: approval.scope,
-    scope_key: approval.scopeKey,
+    scope_key: why.data?.scope_key ?? approval.scopeKey,
     input_digest: call.inputDigest,
     input: input.success ? input.data.input : null,
     projection: projection ?? null,
-    reason: reason.success ? reason.data.reason : null,
+    reason: why.data?.reason ?? null,
     approvers: approval.approvers,
     votes: [...approval.votes.keys()],
     requested_at: event?.occurredAt ?? '',

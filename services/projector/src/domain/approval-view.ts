@@ -1,6 +1,6 @@
 import { type ApprovalView, type RecordedEvent, timelineEvent } from '@fluidbox/contracts';
 
-/** An approval as lists show it. Input, projection and reason are content and stay in the run's stream. */
+/** An approval as lists show it. Input, projection, reason and scope key are content and stay in the run's stream. */
 export function evolveApproval(
   view: ApprovalView | null,
   recorded: RecordedEvent,
@@ -18,7 +18,7 @@ export function evolveApproval(
       tool: data.tool,
       status: 'pending',
       scope: data.scope,
-      scope_key: data.scope_key,
+      scope_key: null,
       input_digest: data.input_digest,
       input: null,
       projection: null,

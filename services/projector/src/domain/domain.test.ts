@@ -26,7 +26,7 @@ const requested = event('approval.requested', {
   tool: 'Bash',
   input_digest: 'd',
   scope: 'once',
-  scope_key: 'k',
+  scope_digest: 'd',
   approvers: 2,
   expires_at: '2026-11-30T00:00:00.000Z',
 });

@@ -76,7 +76,7 @@ const event = {
       approval_id: `apr_${runId}_toolu_1`,
       input_digest: digest,
       scope: 'once',
-      scope_key: 'Bash',
+      scope_digest: digest,
       approvers: 1,
       exclude_requester: false,
       policy_digest: digest,
