@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { getPostgreSQLEventStore } from '@event-driven-io/emmett-postgresql';
 import { type EventDraft, runStream, type StreamRef } from '@fluidbox/contracts';
 import { verifyChain } from '@fluidbox/event-store';
-import type { ServiceContext } from '@fluidbox/service-kit';
+import { type ServiceContext, uuidV7Ids } from '@fluidbox/service-kit';
 import pg, { type Client } from 'pg';
 import { quantile, type Round, type Side } from './support/measure';
 import type { Servers } from './support/servers';
@@ -103,6 +103,31 @@ export async function bareCommit(servers: Servers): Promise<() => Promise<void>>
   await client.query('create schema if not exists bench; create table if not exists bench.commits (at timestamptz)');
   return async () => {
     await client.query('insert into bench.commits values (now())');
+  };
+}
+
+/**
+ * A row of the ledger's size in a table with the ledger's three unique indexes, prepared, and nothing else: no head, no chain, no row security, no
+ * redaction. What is left between it and `bareCommit` is what no append that keeps places and ids unique can save.
+ */
+export async function bareRow(servers: Servers): Promise<() => Promise<void>> {
+  const client = await servers.connect();
+  await client.query(`
+    create schema if not exists bench;
+    create table if not exists bench.rows (like ledger.events including defaults including identity);
+    create unique index if not exists rows_place on bench.rows (stream, seq);
+    create unique index if not exists rows_event_id on bench.rows (event_id);
+    create unique index if not exists rows_position on bench.rows (global_position)`);
+  const text = `insert into bench.rows (org_id, stream, category, generation, seq, prev_hash, hash, event_id, type, event_version, occurred_at, actor, body, body_digest)
+    values ('default', $1, 'run', 1, $2, $3, $3, $4, 'tool.decision', 1, now(), 'service:gate', $5, $3) returning global_position`;
+  const stream = `run-${randomUUID()}`;
+  const hash = Buffer.alloc(32);
+  const ids = uuidV7Ids();
+  let seq = 0;
+  return async () => {
+    seq++;
+    const body = Buffer.from(JSON.stringify({ ...decision(seq), event_id: stream, occurred_at: stream, stream }));
+    await client.query({ name: 'bench-row', text, values: [stream, seq, hash, ids.uuid(), body] });
   };
 }
 

@@ -5,6 +5,7 @@ import {
   appendWithEmmett,
   appendWithNotify,
   bareCommit,
+  bareRow,
   newRuns,
   peerConnections,
   rate,
@@ -19,6 +20,7 @@ interface AppendSides {
   readonly notify: Append;
   readonly emmett: Append;
   readonly commit: () => Promise<void>;
+  readonly row: () => Promise<void>;
 }
 
 async function withSides(callers: number, servers: Servers, work: (sides: AppendSides) => Promise<readonly Round[]>): Promise<Figures> {
@@ -32,6 +34,7 @@ async function withSides(callers: number, servers: Servers, work: (sides: Append
       notify: await appendWithNotify(servers),
       emmett: emmett.append,
       commit: await bareCommit(servers),
+      row: await bareRow(servers),
     });
     const verified = await verifyAcknowledged(gate, acknowledged);
     const settings = { callers: String(callers), 'peer connections': String(peerConnections), emmett: '0.42.0' };
@@ -100,7 +103,13 @@ export const appendOne: Bench = {
   id: 'A4',
   what: 'append, 1 caller: median time',
   unit: 'ms',
-  sides: { ours, commit: 'a bare one-row commit', emmett: emmettSide, notify: 'one event per transaction, NOTIFY inside (control)' },
+  sides: {
+    ours,
+    commit: 'a bare one-row commit',
+    row: 'a row like ours with the same unique indexes, nothing else (control)',
+    emmett: emmettSide,
+    notify: 'one event per transaction, NOTIFY inside (control)',
+  },
   checks: [
     { name: 'ours / commit', op: '<=', goal: 1.3, stretch: 1.1, ours: 'ours', peer: 'commit' },
     { name: 'ours / Emmett', op: '<=', goal: 1 / 2, ours: 'ours', peer: 'emmett' },
@@ -111,6 +120,7 @@ export const appendOne: Bench = {
       return measureRounds(plan, {
         ours: (ms) => medianTime(ms, () => sides.ours(stream)),
         commit: (ms) => medianTime(ms, sides.commit),
+        row: (ms) => medianTime(ms, sides.row),
         emmett: (ms) => medianTime(ms, () => sides.emmett(stream)),
         notify: (ms) => medianTime(ms, () => sides.notify(stream)),
       });

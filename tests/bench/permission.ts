@@ -4,7 +4,7 @@ import type { ServiceContext } from '@fluidbox/service-kit';
 import { frozenRules } from '../../services/gate/src/adapters/frozen-rules';
 import { requestPermission } from '../../services/gate/src/app/request-permission';
 import { startRun } from '../../services/gate/src/app/running-run.fixture';
-import { bareCommit } from './append-sides';
+import { bareCommit, bareRow } from './append-sides';
 import { type Bench, measureRounds, medianTime } from './support/measure';
 
 /** Calls of one run before the next is taken: what a long run of an agent makes. */
@@ -18,6 +18,7 @@ export const permission: Bench = {
   sides: {
     ours: 'permission of an allowed command',
     theirs: 'a bare one-row commit',
+    row: 'one row like an event’s with the same unique indexes, nothing else (control)',
     control: 'the same permission asked again (nothing is stored)',
   },
   checks: [{ name: 'permission / commit', op: '<=', goal: 1.5, stretch: 1.2, ours: 'ours', peer: 'theirs' }],
@@ -61,6 +62,7 @@ export const permission: Bench = {
         });
       },
       theirs: await bareCommit(servers).then((commit) => (ms: number) => medianTime(ms, commit)),
+      row: await bareRow(servers).then((row) => (ms: number) => medianTime(ms, row)),
       control: async (ms) => {
         if (calls === 0) {
           await ask(runId, calls++);

@@ -6,6 +6,7 @@ export { saltedDigest, sha256Hex } from './digest';
 export { fieldDigests } from './field-digests';
 export { generateKekFile, type KeyEncryptionKey, kekFromBytes, loadKek } from './kek';
 export { type GrantedKeyring, grantedKeyring, storedKeyring } from './keyring';
+export { RandomPool } from './random-pool';
 export { createRunKeys } from './run-keys';
 export {
   createRunTokenVerifier,

@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 
 const drawnAtOnce = 256;
 
-/** Random values of one size, each handed out once. Asking the system for each costs as much as sealing a tool input does. */
+/** Random bytes of one size, each handed out once and then the caller's own. Asking the system for each costs as much as sealing a tool input does. */
 export class RandomPool {
   #pool = Buffer.alloc(0);
   #at = 0;

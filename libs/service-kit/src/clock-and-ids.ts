@@ -1,31 +1,16 @@
-import { randomBytes } from 'node:crypto';
 import type { Clock, Ids } from '@fluidbox/event-store';
+import { RandomPool } from '@fluidbox/seal';
 
 export const systemClock: Clock = { now: () => new Date() };
-
-const drawBytes = 16 * 256;
-/** Random bytes are drawn for many ids at once: a draw costs more than everything else about an id. */
-function randomBlocks(): () => Buffer {
-  let drawn = Buffer.alloc(0);
-  let at = 0;
-  return () => {
-    if (at === drawn.length) {
-      drawn = randomBytes(drawBytes);
-      at = 0;
-    }
-    at += 16;
-    return drawn.subarray(at - 16, at);
-  };
-}
 
 /** UUIDv7 (RFC 9562): ordered by time, and within a millisecond by a counter in the first random field. */
 export function uuidV7Ids(clock: Clock = systemClock): Ids {
   let lastMs = 0;
   let counter = 0;
-  const nextBlock = randomBlocks();
+  const blocks = new RandomPool(16);
   return {
     uuid() {
-      const bytes = nextBlock();
+      const bytes = blocks.next();
       const now = clock.now().getTime();
       if (now > lastMs) {
         lastMs = now;
