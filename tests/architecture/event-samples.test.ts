@@ -51,7 +51,7 @@ describe('stored events', () => {
 });
 
 /** Their content comes only with some of their uses. */
-const allowsNoContent: ReadonlySet<string> = new Set(['session.status_changed']);
+const allowsNoContent: ReadonlySet<string> = new Set(['session.status_changed', 'artifact.missing']);
 
 const place = (seq: number) => ({
   seq,

@@ -122,6 +122,15 @@ describe('a line of the timeline', () => {
     expect(paintFor({}, {}).red('x')).toBe('x');
   });
 
+  it('says why there is no diff, and what went wrong as long as that is there', () => {
+    const said = (content: Record<string, unknown> | null) =>
+      timelineLine(event('artifact.missing', { kind: 'diff', reason: 'the diff could not be made' }, content), startedAt, noColour)?.slice(
+        39,
+      );
+    expect(said({ detail: 'a/b cannot be read' })).toBe('diff: the diff could not be made · a/b cannot be read');
+    expect(said(null)).toBe('diff: the diff could not be made');
+  });
+
   it('says why a sandbox ended that should not have', () => {
     const exited = (data: Record<string, unknown>, stderr_tail: string) =>
       timelineLine(event('sandbox.exited', { cause: 'exited', exit_code: 1, ...data }, { stderr_tail }), startedAt, noColour);

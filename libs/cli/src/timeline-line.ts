@@ -101,7 +101,7 @@ function describe(event: EventView, paint: Paint, width: number): string | null 
     case 'artifact.collected':
       return `${text(data.name)} · ${text(data.bytes)} bytes · +${text(data.insertions)} −${text(data.deletions)} · ${text(data.sha256).slice(7, 19)}`;
     case 'artifact.missing':
-      return `${text(data.kind)}: ${text(data.reason)}`;
+      return flow([`${text(data.kind)}: ${text(data.reason)}`, ...(erased(event) ? [] : [text(content?.detail)])].join(' · '), width);
     case 'run.error':
       return paint.red(flow(`${text(data.code)} ${text(content?.message)}`, width));
     case 'run.quiesce_requested':

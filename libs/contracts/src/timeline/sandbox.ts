@@ -60,5 +60,10 @@ export const sandboxEvents = {
       deletions: Count,
     }),
   },
-  'artifact.missing': { appender: 'scheduler', data: z.strictObject({ kind: ArtifactKind, reason: z.string().max(200) }) },
+  'artifact.missing': {
+    appender: 'scheduler',
+    data: z.strictObject({ kind: ArtifactKind, reason: z.string().max(200) }),
+    // What went wrong, where something did: it may name files of the agent, which `reason` never does.
+    content: z.strictObject({ detail: z.string() }),
+  },
 } as const satisfies EventRows;

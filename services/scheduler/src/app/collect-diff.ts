@@ -1,20 +1,20 @@
-import type { StreamRef } from '@fluidbox/contracts';
+import type { EventContent, EventData, StreamRef } from '@fluidbox/contracts';
 import type { RunState } from '@fluidbox/run-stream';
 import type { CollectedDiff, Ports } from './ports';
 import { ensureKeys, reasonOf, recordFact } from './record';
-
-const reasonCharsMax = 200;
 
 /** Once the sandbox is dead: the diff as a sealed blob, a row, and an event, or the reason why there is none. The run's end waits for it. */
 export async function collectDiff(ports: Ports, stream: StreamRef, run: RunState): Promise<void> {
   const place = ports.places.find(stream);
   const prepared = place !== null && ports.workspaces.find(place) !== null;
-  if (!prepared) return recordMissing(ports, stream, run, 'no workspace was prepared');
+  if (!prepared) return recordMissing(ports, stream, run, { data: { kind: 'diff', reason: 'no workspace was prepared' } });
   let diff: CollectedDiff;
   try {
     diff = await ports.workspaces.diff(place);
   } catch (error) {
-    return recordMissing(ports, stream, run, reasonOf(error));
+    await ensureKeys(ports, stream);
+    const data = { kind: 'diff', reason: 'the diff could not be made' } as const;
+    return recordMissing(ports, stream, run, { data, content: { detail: reasonOf(error) } });
   }
   const key = await ensureKeys(ports, stream);
   const { sha256, bytes } = await ports.blobs.put(stream.id, key, once(diff.text));
@@ -37,8 +37,12 @@ export async function collectDiff(ports: Ports, stream: StreamRef, run: RunState
   });
 }
 
-const recordMissing = (ports: Ports, stream: StreamRef, run: RunState, reason: string): Promise<void> =>
-  recordFact(ports, stream, run.generation, { type: 'artifact.missing', data: { kind: 'diff', reason: reason.slice(0, reasonCharsMax) } });
+interface Missing {
+  readonly data: EventData<'artifact.missing'>;
+  readonly content?: EventContent<'artifact.missing'>;
+}
+const recordMissing = (ports: Ports, stream: StreamRef, run: RunState, missing: Missing): Promise<void> =>
+  recordFact(ports, stream, run.generation, { type: 'artifact.missing', ...missing });
 
 async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes;

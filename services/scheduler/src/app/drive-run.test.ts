@@ -200,6 +200,22 @@ describe('driving a run', () => {
     },
   );
 
+  it('says that there is no diff, and only in content which file is to blame', async () => {
+    const stream = await create(agent('no-diff'));
+    const { ports } = scheduler();
+    await driveTo(ports, stream, 'running');
+    await runs.finalize(stream);
+    const diff: DrivePorts['workspaces']['diff'] = async () => {
+      throw new Error('canary-dir/x cannot be read');
+    };
+    await driveTo({ ...ports, workspaces: { ...ports.workspaces, diff } }, stream, ...terminalStatuses);
+    const events = await runs.events(stream);
+    const missing = events.find(({ type }) => type === 'artifact.missing');
+    expect(missing?.data).toEqual({ kind: 'diff', reason: 'the diff could not be made' });
+    expect(await runs.content(stream, missing?.seq ?? 0)).toEqual({ detail: 'canary-dir/x cannot be read' });
+    expect(JSON.stringify(events)).not.toContain('canary');
+  });
+
   it('says lost when the supervisor was killed, and still collects the diff', async () => {
     const stream = await create(agent('lost'));
     const { ports } = scheduler();
