@@ -13,13 +13,20 @@ describe('a problem of a document says what is expected, and what was meant', ()
     ['name: 5', 'name must be a text'],
     ['name: x\ntools: [{ match: Bash, action: allow }]', 'tools[0].match must be a list, such as [a, b]'],
     ['name: x\nguards: { same_call: x }', 'guards.same_call must be a number'],
+    ['name: x\nbudgets: { max_tokens: 0 }', 'budgets.max_tokens must be at least 1'],
+    ['name: x\nbudgets: { max_cost_usd: 1e12 }', 'budgets.max_cost_usd must be at most 1000000'],
+    [`name: x\ntools: [{ match: [${'A,'.repeat(257)}], action: allow }]`, 'tools[0].match must have at most 256 entries'],
+    [
+      `name: x\ntools: [{ match: [A], action: allow, when: { args: { /${'x'.repeat(256)}: { glob: a } } } }]`,
+      `tools[0].when.args./${'x'.repeat(256)} must have at most 256 characters`,
+    ],
     ['name: x\nautonomy: { permitted: 1 }', 'autonomy.permitted must be true or false'],
     ['name: x\ndefaults: { tool_action: maybe }', 'defaults.tool_action must be allow, ask or deny'],
     [
       'name: x\ntools: [{ match: [A], action: allow, when: { args: { command: { glob: x } } } }]',
       'tools[0].when.args.command must be a JSON pointer such as /repo',
     ],
-  ])('%j', (source, said) => {
+  ])('in words: %#', (source, said) => {
     expect(problems(source).map((each) => each.replace(/^\d+ /, ''))).toContain(said);
   });
 
