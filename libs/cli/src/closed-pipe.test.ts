@@ -22,6 +22,11 @@ describe('a command whose reader left', () => {
 
   it('does not hide another fault of its output', () => {
     const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
-    expect(() => started(false).output.emit('error', full)).toThrow('no space left');
+    const said = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const { output, exits } = started(false);
+    output.emit('error', full);
+    expect(said).toHaveBeenCalledWith('fluidbox: cannot write what was asked for: no space left\n');
+    expect(exits).toEqual([1]);
+    said.mockRestore();
   });
 });

@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import { exitCodes } from './exit-codes';
+import { say } from './output';
 
 /**
  * `fluidbox watch … | head`: once nobody reads, the command ends without a word. Whoever listens for Ctrl-C (a stack of our own, a watcher) ends it
@@ -10,7 +11,11 @@ export function leaveWhenNobodyReads(
   process: { emit(signal: 'SIGINT', name: 'SIGINT'): boolean; exit(code: number): void },
 ): void {
   output.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+    if (error.code !== 'EPIPE') {
+      say(`cannot write what was asked for: ${error.message}`);
+      process.exit(exitCodes.run_failed);
+      return;
+    }
     if (!process.emit('SIGINT', 'SIGINT')) process.exit(exitCodes.closed_pipe);
   });
 }

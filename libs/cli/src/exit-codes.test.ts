@@ -1,4 +1,6 @@
-import { exitCodeOfOutcome, exitCodeOfStatus } from './exit-codes';
+import fs from 'node:fs';
+import path from 'node:path';
+import { exitCodeLines, exitCodeOfOutcome, exitCodeOfStatus } from './exit-codes';
 
 describe('exit codes', () => {
   it('are 0 for a completed run only', () => {
@@ -8,6 +10,11 @@ describe('exit codes', () => {
 
   it('tell a run whose time was up from one that spent another budget', () => {
     expect(['wall_clock', 'budget'].map((reason) => exitCodeOfOutcome('budget_exceeded', reason))).toEqual([7, 6]);
+  });
+
+  it('stand in the README as they are', () => {
+    const readme = fs.readFileSync(path.join(__dirname, '../../../README.md'), 'utf8');
+    expect(readme).toContain(`Exit codes: ${exitCodeLines().join(' · ')}.`);
   });
 
   it('tell refusals apart', () => {

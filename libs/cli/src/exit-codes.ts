@@ -14,6 +14,25 @@ export const exitCodes = {
   closed_pipe: 141,
 } as const;
 
+/** What the README and the help say of each. */
+const meanings: Readonly<Record<keyof typeof exitCodes, string>> = {
+  ok: 'completed',
+  run_failed: 'failed, or findings',
+  usage: 'usage',
+  auth: 'not permitted',
+  not_found: 'not found',
+  refused: 'refused',
+  budget_exceeded: 'budget exceeded',
+  timeout: 'out of time',
+  cancelled: 'cancelled',
+  unavailable: 'nothing answers',
+  interrupted: 'interrupted',
+  closed_pipe: 'nobody reads',
+};
+
+export const exitCodeLines = (): string[] =>
+  Object.entries(meanings).map(([name, meaning]) => `${exitCodes[name as keyof typeof exitCodes]} ${meaning}`);
+
 /** Of a run: its time is a budget like the others, but the one that a script may want to raise and try again. */
 export function exitCodeOfOutcome(outcome: string | null, reason: string | null): number {
   switch (outcome) {

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { buildProgram } from './program';
 
-const parse = (program: Command, words: readonly string[]): Promise<unknown> => {
+const parse = (program: Command, words: readonly string[], writeErr: (text: string) => void = () => undefined): Promise<unknown> => {
   const silent = (command: Command): void => {
-    command.configureOutput({ writeOut: () => undefined, writeErr: () => undefined });
+    command.configureOutput({ writeOut: () => undefined, writeErr });
     command.commands.forEach(silent);
   };
   silent(program);
@@ -22,6 +22,30 @@ describe('the command line', () => {
 
   it.each([[['nonsense']], [['agent', 'nonsense']], [['list', '--status', 'nonsense']], [['agent']]])('refuses %j', async (words) => {
     await expect(parse(buildProgram(), words)).rejects.toMatchObject({ exitCode: 1 });
+  });
+
+  it.each([
+    [['parked', 'replay', 'runs', 'x'], 'position', 'fluidbox parked replay'],
+    [['watch', 'r1', '--after', 'x'], '--after', 'fluidbox watch'],
+    [['costs', '--from', 'yesterday'], '--from', 'fluidbox costs'],
+    [['run', '--task', 'x'], '--agent', 'fluidbox run'],
+    [['policy', 'validate'], 'file', 'fluidbox policy validate'],
+    [['verify', 'x', '--signer', 'abc'], '--signer', 'fluidbox verify'],
+  ])('says what is wrong with %j and where its help is', async (words, named, command) => {
+    const said: string[] = [];
+    await expect(parse(buildProgram(), words, (text) => void said.push(text))).rejects.toMatchObject({ exitCode: 1 });
+    expect(said.join('')).toMatch(/^fluidbox: .+\n/);
+    expect(said.join('')).toContain(named);
+    expect(said.join('')).toContain(`see ${command} --help`);
+  });
+
+  it.each([
+    ['policy', 'explain', '--policy', 'x', '--calls', 'y', '--tool', 'Bash'],
+    ['policy', 'backtest', '--from', 'x', '--to', 'y', '--calls', 'z', '--own-runs'],
+    ['policy', 'import', '--name', 'x', '--file', 'y', '--out', 'z'],
+    ['policy', 'import', '--name', 'x', '--file', 'y', '--format', 'claude', '--config', 'z'],
+  ])('ignores no option without a word: %s %s %s …', async (...words) => {
+    await expect(parse(buildProgram(), words)).rejects.toMatchObject({ exitCode: 2 });
   });
 
   it('names the statuses it knows', async () => {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { registrations } from './commands';
+import { exitCodeLines } from './exit-codes';
 
 const environmentHelp = `
 Environment:
@@ -15,10 +16,22 @@ Environment:
                           for up: hosts of this network that a webhook may name, with commas between
   FLUIDBOX_DEBUG          1: show the stack of every error`;
 
+const exitCodesHelp = `
+Exit codes:
+  ${exitCodeLines().join('\n  ')}`;
+
 /** Of the repository: its packages are not versioned by themselves. */
 function versionOfRepository(): string {
   const manifest: unknown = JSON.parse(fs.readFileSync(path.join(__dirname, '../../../package.json'), 'utf8'));
   return z.object({ version: z.string().default('0.0.0') }).parse(manifest).version;
+}
+
+/** Whoever calls a command wrongly is told so as of any other failure, and where the help of that command is. */
+function namedInErrors(command: Command, words: string): void {
+  command
+    .showHelpAfterError(`see ${words} --help`)
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'fluidbox: ')) });
+  for (const below of command.commands) namedInErrors(below, `${words} ${below.name()}`);
 }
 
 /** The whole command line. Every command lives in a file of its own under `commands/`. */
@@ -28,9 +41,9 @@ export function buildProgram(): Command {
     .version(versionOfRepository(), '--version', 'print the version')
     // `policy get --version 3` is an option of its own.
     .enablePositionalOptions()
-    .addHelpText('after', environmentHelp)
-    .showHelpAfterError('see fluidbox --help')
+    .addHelpText('after', `${environmentHelp}\n${exitCodesHelp}`)
     .exitOverride();
   for (const register of registrations) register(program);
+  namedInErrors(program, program.name());
   return program;
 }

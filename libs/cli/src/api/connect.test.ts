@@ -35,6 +35,7 @@ describe('whom a command talks to', () => {
     expect(await codeOf(connect({ FLUIDBOX_API_URL: 'localhost:8787', FLUIDBOX_TOKEN: 'x' }))).toBe(2);
     expect(await codeOf(connect({ FLUIDBOX_API_URL: url }))).toBe(2);
     expect(await codeOf(connect({ FLUIDBOX_API_URL: url, FLUIDBOX_TOKEN_FILE: '/does/not/exist' }))).toBe(2);
+    expect(await codeOf(connect({ FLUIDBOX_API_URL: url, FLUIDBOX_TOKEN_FILE: '/dev/null' }))).toBe(2);
   });
 
   it('where nothing answers, the address and the code 9 say so', async () => {

@@ -2,7 +2,7 @@ import type { UpFile } from '@fluidbox/contracts';
 import { exitCodes } from '../exit-codes';
 import { CommandFailure } from '../failure';
 import type { LocalStack } from '../local-stack';
-import { readTextFile } from '../text-file';
+import { readNamedText } from '../named-file';
 import { ApiClient } from './client';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -31,10 +31,14 @@ export async function withApi<T>(
   );
 }
 
-const adminToken = (up: UpFile): string => readTextFile(up.files.admin_token, 'admin token').trim();
+const adminToken = (up: UpFile): string => readNamedText(up.files.admin_token, 'admin token').trim();
 
 function tokenOf({ FLUIDBOX_TOKEN: token, FLUIDBOX_TOKEN_FILE: file }: Environment): string | undefined {
-  return token ?? (file === undefined ? undefined : readTextFile(file, 'FLUIDBOX_TOKEN_FILE').trim());
+  if (token !== undefined || file === undefined) return token;
+  const held = readNamedText(file, 'FLUIDBOX_TOKEN_FILE').trim();
+  if (held === '')
+    throw new CommandFailure(`FLUIDBOX_TOKEN_FILE ${file}: is empty; it must hold the token and nothing else`, exitCodes.usage);
+  return held;
 }
 
 function remoteApi(url: string, token: string | undefined): ApiClient {

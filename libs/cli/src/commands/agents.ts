@@ -11,6 +11,7 @@ export interface AgentOptions {
   readonly model?: string;
   readonly policy?: string;
   readonly systemPrompt?: string;
+  readonly tier?: 'trusted' | 'read_only';
 }
 
 const bodyOf = (options: AgentOptions) => ({
@@ -19,24 +20,20 @@ const bodyOf = (options: AgentOptions) => ({
   ...(options.model === undefined ? {} : { model: options.model }),
   ...(options.policy === undefined ? {} : { policy: options.policy }),
   ...(options.systemPrompt === undefined ? {} : { system_prompt: options.systemPrompt }),
+  ...(options.tier === undefined ? {} : { trust_tier: options.tier }),
 });
 
 function printAgent(agent: AgentView, output: Output): void {
   output.out(
     output.json
       ? JSON.stringify(agent)
-      : `${agent.name} revision ${agent.revision} · ${agent.harness} · ${agent.model} · policy ${agent.policy}`,
+      : `${agent.name} revision ${agent.revision} · ${agent.harness} · ${agent.model} · policy ${agent.policy}${agent.trust_tier === 'read_only' ? ' · read_only' : ''}`,
   );
 }
 
-export async function createAgentCommand(
-  api: ApiClient,
-  options: AgentOptions & { name: string; readOnly?: boolean },
-  output: Output,
-): Promise<number> {
-  const body = { name: options.name, ...bodyOf(options), ...(options.readOnly === true ? { trust_tier: 'read_only' as const } : {}) };
+export async function createAgentCommand(api: ApiClient, options: AgentOptions & { name: string }, output: Output): Promise<number> {
   try {
-    printAgent(await api.createAgent(body), output);
+    printAgent(await api.createAgent({ name: options.name, ...bodyOf(options) }), output);
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 'conflict')) throw error;
     throw new CommandFailure(`${error.message}: npm run -s fluidbox -- agent revise ${options.name} …`, exitCodes.refused);
@@ -44,15 +41,10 @@ export async function createAgentCommand(
   return exitCodes.ok;
 }
 
-export async function reviseAgentCommand(
-  api: ApiClient,
-  name: string,
-  options: AgentOptions & { tier?: 'trusted' | 'read_only' },
-  output: Output,
-): Promise<number> {
-  const body = { ...bodyOf(options), ...(options.tier === undefined ? {} : { trust_tier: options.tier }) };
+export async function reviseAgentCommand(api: ApiClient, name: string, options: AgentOptions, output: Output): Promise<number> {
+  const body = bodyOf(options);
   if (Object.keys(body).length === 0)
-    throw new CommandFailure('nothing to revise: name what changes, see agent revise --help', exitCodes.usage);
+    throw new CommandFailure('nothing to revise: name what changes, see fluidbox agent revise --help', exitCodes.usage);
   printAgent(await api.reviseAgent(name, body), output);
   return exitCodes.ok;
 }

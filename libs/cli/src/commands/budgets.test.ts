@@ -25,9 +25,9 @@ describe('limits that many runs share', () => {
     const shown = output(false);
     await listBudgetsCommand(api as unknown as ApiClient, shown);
     expect(shown.lines[0]?.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
-      ['SCOPE', 'PERIOD', 'LIMIT USD', 'SPENT', 'RESERVED', 'STATE'],
-      ['org', '2026-11', '5.00', '4.20', '0.00', 'warned'],
-      ['agent:a', 'total', 'none', '4.20', '0.00', 'open'],
+      ['SCOPE', 'PERIOD', 'LIMIT', 'SPENT', 'RESERVED', 'STATE'],
+      ['org', '2026-11', '$5.0000', '$4.2000', '$0.0000', 'warned'],
+      ['agent:a', 'total', 'none', '$4.2000', '$0.0000', 'open'],
     ]);
   });
 

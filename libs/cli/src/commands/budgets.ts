@@ -1,19 +1,19 @@
 import type { BudgetView } from '@fluidbox/contracts';
 import type { ApiClient } from '../api/client';
 import { exitCodes } from '../exit-codes';
+import { dollarsOf } from '../money';
 import { type Output, table } from '../output';
 
-const usd = (microUsd: number): string => (microUsd / 1_000_000).toFixed(2);
 const row = ({ scope, period, limit_micro_usd, spent_micro_usd, reserved_micro_usd, state }: BudgetView): string[] => [
   scope,
   period,
-  limit_micro_usd === null ? 'none' : usd(limit_micro_usd),
-  usd(spent_micro_usd),
-  usd(reserved_micro_usd),
+  limit_micro_usd === null ? 'none' : dollarsOf(limit_micro_usd),
+  dollarsOf(spent_micro_usd),
+  dollarsOf(reserved_micro_usd),
   state,
 ];
 const shown = (budgets: readonly BudgetView[]): string =>
-  table([['SCOPE', 'PERIOD', 'LIMIT USD', 'SPENT', 'RESERVED', 'STATE'], ...budgets.map(row)]);
+  table([['SCOPE', 'PERIOD', 'LIMIT', 'SPENT', 'RESERVED', 'STATE'], ...budgets.map(row)]);
 
 export async function setBudgetCommand(
   api: ApiClient,

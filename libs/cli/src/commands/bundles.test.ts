@@ -112,7 +112,19 @@ describe('verify', () => {
     expect((await run(...args)).code).toBe(0);
     expect(await run(...args, '--artifact', file('diff', 'diff'))).toEqual({
       code: 1,
-      said: expect.stringMatching(/\(unsigned\)[\s\S]*no artifact of this run that is signed/),
+      said: expect.stringMatching(/^NOT AN ARTIFACT .*the run signed no such bytes\n[\s\S]*\(unsigned\)/),
+    });
+  });
+
+  it('sends whoever has a record without any signature back for one', async () => {
+    const unsigned = text
+      .split('\n')
+      .filter((line) => !/^\{"(checkpoint|key)"/.test(line))
+      .map((line) => (line.startsWith('{"end"') ? '{"end":{"checkpoints":0,"documents":2,"events":6,"keys":0}}' : line))
+      .join('\n');
+    expect(await run('verify', file('unsigned.jsonl', unsigned), '--keys', keys, '--partial')).toEqual({
+      code: 5,
+      said: expect.stringContaining('(export it again when the run has ended)'),
     });
   });
 

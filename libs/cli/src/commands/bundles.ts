@@ -5,9 +5,9 @@ import { type KeySet, keySetOf, type Report, type Trust, type Verdict, verifyBun
 import type { ApiClient } from '../api/client';
 import { exitCodes } from '../exit-codes';
 import { CommandFailure } from '../failure';
+import { readNamedBytes, readNamedText, writeNamedFile } from '../named-file';
 import type { Output } from '../output';
 import { oneLine, plain } from '../paint';
-import { readTextFile } from '../text-file';
 
 /** Exit codes of `verify`: a script that asks for 0 gets a whole, signed, unchanged run and nothing less. */
 const exitCodeOf: Readonly<Record<Verdict, number>> = {
@@ -21,31 +21,23 @@ const exitCodeOf: Readonly<Record<Verdict, number>> = {
 export async function exportCommand(
   api: ApiClient,
   run: string,
-  options: { output: string },
+  options: { out: string },
   output: Output,
   toStdout: (bytes: Buffer) => void,
 ): Promise<number> {
   const bundle = await api.bundle(run);
-  if (options.output === '-') toStdout(bundle);
-  else writeNamedFile(options.output, bundle);
+  if (options.out === '-') toStdout(bundle);
+  else writeNamedFile(options.out, '--out', bundle);
   const report = verifyBundle(bundle, null);
   if (report.finding !== null) {
     output.err(`this record does not agree with itself: ${findingText(report.finding)}`);
     return exitCodes.run_failed;
   }
-  const file = options.output === '-' ? null : options.output;
+  const file = options.out === '-' ? null : options.out;
   if (output.json && file !== null) output.out(JSON.stringify({ file, bytes: bundle.length, ...report }));
   else
     output.err(`${report.events} events, ${signedText(report)}${file === null ? '' : `; check it: npm run -s fluidbox -- verify ${file}`}`);
   return exitCodes.ok;
-}
-
-function writeNamedFile(file: string, bytes: Buffer): void {
-  try {
-    fs.writeFileSync(file, bytes);
-  } catch (cause) {
-    throw new CommandFailure(`--output ${file}: ${cause instanceof Error ? cause.message : String(cause)}`, exitCodes.usage);
-  }
 }
 
 export interface VerifyOptions {
@@ -58,35 +50,27 @@ export interface VerifyOptions {
 
 /** Judges a bundle offline: no stack, no network. */
 export function verifyCommand(file: string, options: VerifyOptions, output: Output): number {
-  const bundle = readBytes(file);
+  const bundle = readNamedBytes(file, 'bundle');
   const { trust, from } = trustOf(options);
-  const report = verifyBundle(bundle, trust, options.witness === undefined ? undefined : readTextFile(options.witness, '--witness'));
+  const report = verifyBundle(bundle, trust, options.witness === undefined ? undefined : readNamedText(options.witness, '--witness'));
   const strangers = report.finding === null ? strangeFiles(report, options.artifact ?? []) : [];
   const accepted = report.verdict === 'incomplete' && options.partial === true && report.signedTo > 0;
   const code = strangers.length > 0 ? exitCodes.run_failed : accepted ? exitCodes.ok : exitCodeOf[report.verdict];
   if (output.json) output.out(JSON.stringify({ ...report, trusted: from, strangers }));
   else
-    for (const line of [...reportLines(report, from), ...strangers.map((each) => `  ${each} is no artifact of this run that is signed`)])
+    for (const line of [...strangers.map((each) => `NOT AN ARTIFACT  ${each}: the run signed no such bytes`), ...reportLines(report, from)])
       output.out(line);
   return code;
-}
-
-function readBytes(file: string): Buffer {
-  try {
-    return fs.readFileSync(file === '-' ? 0 : file);
-  } catch (cause) {
-    throw new CommandFailure(`${file}: ${cause instanceof Error ? cause.message : String(cause)}`, exitCodes.usage);
-  }
 }
 
 /** Whom to trust comes from the caller, or from the deployment of this folder; never from the bundle. */
 function trustOf({ keys, signer }: VerifyOptions): { trust: Trust; from: string | null } {
   if (keys !== undefined && signer !== undefined) throw new CommandFailure('--keys and --signer exclude each other', exitCodes.usage);
   if (signer !== undefined) return { trust: { signers: signer }, from: 'the signers named' };
-  if (keys !== undefined) return { trust: { keys: parsedKeys(readTextFile(keys, '--keys'), keys) }, from: keys };
+  if (keys !== undefined) return { trust: { keys: parsedKeys(readNamedText(keys, '--keys'), keys) }, from: keys };
   const own = secretFiles(homeLayout(homeFolder()).secrets).ledgerPublicKeys;
   if (!fs.existsSync(own)) return { trust: null, from: null };
-  return { trust: { keys: parsedKeys(readTextFile(own, 'public keys'), own) }, from: own };
+  return { trust: { keys: parsedKeys(readNamedText(own, 'public keys'), own) }, from: own };
 }
 
 function parsedKeys(text: string, file: string): KeySet {
@@ -94,7 +78,7 @@ function parsedKeys(text: string, file: string): KeySet {
     return keySetOf(text);
   } catch (cause) {
     throw new CommandFailure(
-      `${file} is not a set of public keys (JWKS): ${cause instanceof Error ? cause.message : String(cause)}`,
+      oneLine(`${file} is not a set of public keys (JWKS): ${cause instanceof Error ? cause.message : String(cause)}`, saidCharsMax),
       exitCodes.usage,
     );
   }
@@ -103,7 +87,7 @@ function parsedKeys(text: string, file: string): KeySet {
 /** What is not signed yet vouches for nothing: whoever handed the bundle over may have added it. */
 const strangeFiles = (report: Report, files: readonly string[]): string[] =>
   files.filter((file) => {
-    const digest = `sha256:${createHash('sha256').update(readBytes(file)).digest('hex')}`;
+    const digest = `sha256:${createHash('sha256').update(readNamedBytes(file, '--artifact')).digest('hex')}`;
     return !report.artifacts.some(({ sha256, seq }) => sha256 === digest && seq <= report.signedTo);
   });
 
@@ -137,7 +121,7 @@ function reportLines(report: Report, from: string | null): string[] {
       return [`verified  ${lines[0]}`, ...lines.slice(1), `  trusted   ${from}`];
     case 'incomplete':
       return [
-        `NOT COMPLETE  ${lines[0]}; the signed end of the run is missing (--partial accepts that)`,
+        `NOT COMPLETE  ${lines[0]}; the signed end of the run is missing (${report.signedTo === 0 ? 'export it again when the run has ended' : '--partial accepts that'})`,
         ...lines.slice(1),
         `  trusted   ${from}`,
       ];

@@ -1,9 +1,16 @@
 import type { Command } from 'commander';
-import { registerApiCommands } from './api-commands';
+import { registerAgents } from './agent-commands';
+import { registerApprovals } from './approval-commands';
+import { registerBudgets } from './budget-commands';
 import { registerDemo } from './demo';
 import { registerDoctor } from './doctor';
 import { registerMigrate } from './migrate';
+import { registerOperations } from './operation-commands';
+import { registerPolicies } from './policy/register';
 import { registerRecord } from './record';
+import { registerReports } from './report-commands';
+import { registerRuns } from './run-commands';
+import { registerTokens } from './token-commands';
 import { registerUp } from './up';
 import { registerUpstreams } from './upstream-commands';
 import { registerWebhooks } from './webhook-commands';
@@ -15,7 +22,14 @@ export type Register = (program: Command) => void;
 export const registrations: readonly Register[] = [
   registerUp,
   registerDemo,
-  registerApiCommands,
+  registerRuns,
+  registerApprovals,
+  registerTokens,
+  registerBudgets,
+  registerAgents,
+  registerPolicies,
+  registerReports,
+  registerOperations,
   registerUpstreams,
   registerWebhooks,
   registerRecord,

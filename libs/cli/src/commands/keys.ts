@@ -1,13 +1,13 @@
 import { homeFolder, homeLayout, rotateLedgerKey, secretFiles } from '@fluidbox/embedded';
 import { keySetOf } from '@fluidbox/verifier';
 import { exitCodes } from '../exit-codes';
+import { readNamedText } from '../named-file';
 import type { Output } from '../output';
-import { readTextFile } from '../text-file';
 
 /** Thumbprints of the keys that sign, or once signed, the record of this folder's deployment. */
 export function listKeysCommand(output: Output): number {
   const file = secretFiles(homeLayout(homeFolder()).secrets).ledgerPublicKeys;
-  const kids = [...keySetOf(readTextFile(file, 'public keys')).keys()];
+  const kids = [...keySetOf(readNamedText(file, 'public keys')).keys()];
   output.out(output.json ? JSON.stringify({ file, kids }) : kids.join('\n'));
   return exitCodes.ok;
 }

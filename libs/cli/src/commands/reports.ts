@@ -1,13 +1,13 @@
 import type { CostDimension, GateDimension } from '@fluidbox/contracts';
 import type { ApiClient } from '../api/client';
 import { exitCodes } from '../exit-codes';
+import { dollarsOf } from '../money';
 import { type Output, table } from '../output';
 
 interface Period {
   readonly from?: string;
   readonly to?: string;
 }
-const dollars = (microUsd: number): string => `$${(microUsd / 1e6).toFixed(4)}`;
 const moreGroups = 'there are more groups; ask for a shorter period (--from, --to)';
 
 export async function costsCommand(api: ApiClient, options: Period & { by: CostDimension }, output: Output): Promise<number> {
@@ -18,7 +18,7 @@ export async function costsCommand(api: ApiClient, options: Period & { by: CostD
   }
   output.err(`${summary.from} to ${summary.to}, days in UTC`);
   const rows = summary.data.map((group) => [
-    dollars(group.cost_micro_usd),
+    dollarsOf(group.cost_micro_usd),
     String(group.model_requests),
     String(group.input_tokens + group.cache_read_tokens + group.cache_write_tokens),
     String(group.output_tokens),

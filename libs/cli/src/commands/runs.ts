@@ -1,11 +1,12 @@
 import path from 'node:path';
 import type { BudgetsInput, SessionView, WorkspaceInput } from '@fluidbox/contracts';
-import type { ApiClient } from '../api/client';
+import { type ApiClient, ApiError } from '../api/client';
 import type { Connection } from '../api/connect';
 import { exitCodeOfOutcome, exitCodes } from '../exit-codes';
 import { CommandFailure } from '../failure';
+import { dollarsOf } from '../money';
+import { readNamedText } from '../named-file';
 import { type Output, table } from '../output';
-import { readTextFile } from '../text-file';
 import { followRun, leavingLines, tellHowToDecide } from './follow-run';
 import { observesOnly, sessionLines } from './session-lines';
 
@@ -23,7 +24,7 @@ export interface RunOptions {
 }
 
 /** `-` reads the task from standard input. */
-const taskText = (task: string): string => (task === '-' ? readTextFile(task, '--task') : task);
+const taskText = (task: string): string => (task === '-' ? readNamedText(task, '--task') : task);
 
 /** Throws for options that contradict each other: one of them would be ignored without a word. */
 export function workspaceOf(options: { repo?: string; git?: string; ref?: string }): WorkspaceInput | undefined {
@@ -83,6 +84,11 @@ export async function watchCommand(
     const { policy } = await api.spec(id);
     if (policy.document.mode === 'observe') output.err(output.paint.red(observesOnly(policy.name)));
     return (await followRun(api, id, output, { ...options, onEvent: (event) => tellHowToDecide(api, id, event, output) })).exitCode;
+  } catch (error) {
+    // The stream is resumed by a header; whoever typed the option never saw it.
+    if (error instanceof ApiError && error.message.startsWith('Last-Event-ID'))
+      throw new CommandFailure(error.message.replace('Last-Event-ID', `--after ${options.after}`), exitCodes.usage);
+    throw error;
   } finally {
     process.off('SIGINT', onInterrupt);
   }
@@ -105,7 +111,7 @@ export async function listCommand(
     return exitCodes.ok;
   }
   const status = (run: SessionView): string => (run.content_erased_at == null ? run.status : `${run.status}, erased`);
-  const rows = page.data.map((run) => [run.id, status(run), run.agent, `$${(run.usage.cost_micro_usd / 1e6).toFixed(4)}`, run.created_at]);
+  const rows = page.data.map((run) => [run.id, status(run), run.agent, dollarsOf(run.usage.cost_micro_usd), run.created_at]);
   output.out(table([['RUN', 'STATUS', 'AGENT', 'COST', 'CREATED'], ...rows]));
   if (page.next_cursor !== null) {
     const filter = options.status === undefined ? '' : ` --status ${options.status}`;
@@ -123,10 +129,11 @@ export async function cancelCommand(api: ApiClient, id: string, output: Output):
 export async function diffCommand(api: ApiClient, id: string, output: Output, write: (bytes: Buffer) => void): Promise<number> {
   const diff = (await api.artifacts(id)).data.find((artifact) => artifact.kind === 'diff');
   if (diff === undefined) {
-    output.err('this run has no diff (yet)');
+    output.err('this run has no diff (yet); it is collected when the run ends');
     return exitCodes.not_found;
   }
   if (output.json) output.out(JSON.stringify(diff));
+  else if (diff.bytes === 0) output.err('this run changed nothing');
   else write(await api.artifact(id, diff.id));
   return exitCodes.ok;
 }

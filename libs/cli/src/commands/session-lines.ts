@@ -1,7 +1,6 @@
 import type { SessionView } from '@fluidbox/contracts';
+import { dollarsOf } from '../money';
 import { wrapped } from '../paint';
-
-const usd = (microUsd: number): string => `$${(microUsd / 1e6).toFixed(4)}`;
 
 /** Said wherever a person looks at such a run: nothing but its tier and budgets holds it. */
 export const observesOnly = (policy: string): string =>
@@ -24,7 +23,10 @@ export function sessionLines(session: SessionView, mode: 'enforce' | 'observe' =
     ],
     ['policy', `${session.policy} version ${session.policy_version}`],
     ['mode', mode === 'observe' ? observesOnly(session.policy) : null],
-    ['cost', `${usd(usage.cost_micro_usd)}${budgets.max_cost_micro_usd === null ? '' : ` of ${usd(budgets.max_cost_micro_usd)}`}`],
+    [
+      'cost',
+      `${dollarsOf(usage.cost_micro_usd)}${budgets.max_cost_micro_usd === null ? '' : ` of ${dollarsOf(budgets.max_cost_micro_usd)}`}`,
+    ],
     [
       'calls',
       `${session.tool_calls} of tools${budgets.max_tool_calls === null ? '' : ` (at most ${budgets.max_tool_calls})`} · ${usage.model_requests} of the model (${usage.input_tokens} tokens in, ${usage.output_tokens} out)`,

@@ -1,6 +1,7 @@
 import { type UpstreamDialect, upstreamDialects, upstreamsMax } from '@fluidbox/contracts';
-import { Argument, type Command, InvalidArgumentError } from 'commander';
-import { call } from './api-commands';
+import { Argument, type Command } from 'commander';
+import { call } from './calling';
+import { wholeUpTo } from './option-values';
 import { withJson } from './options';
 import { listUpstreamsCommand, removeUpstreamCommand, setUpstreamCommand } from './upstreams';
 
@@ -8,12 +9,6 @@ interface Json {
   json?: boolean;
 }
 const dialect = (): Argument => new Argument('<dialect>', 'the wire').choices(upstreamDialects);
-const place = (text: string): number => {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > upstreamsMax)
-    throw new InvalidArgumentError(`must be a number from 1 to ${upstreamsMax}`);
-  return value;
-};
 
 export function registerUpstreams(program: Command): void {
   const upstream = program
@@ -25,7 +20,7 @@ export function registerUpstreams(program: Command): void {
     .requiredOption('--name <name>', 'how events and logs call it')
     .requiredOption('--url <url>', 'its base URL, without /v1')
     .requiredOption('--key-file <file>', 'file with its API key; - is standard input')
-    .option('--position <number>', 'its place in the order (default: where it stands, or the last)', place)
+    .option('--position <number>', 'its place in the order (default: where it stands, or the last)', wholeUpTo(upstreamsMax))
     .action((wire: UpstreamDialect, { json, ...options }: Json & Parameters<typeof setUpstreamCommand>[2]) =>
       call(json, (api, output) => setUpstreamCommand(api, wire, options, output)),
     );

@@ -1,8 +1,8 @@
 import type { UpstreamDialect, UpstreamView } from '@fluidbox/contracts';
 import type { ApiClient } from '../api/client';
 import { exitCodes } from '../exit-codes';
+import { readNamedText } from '../named-file';
 import { type Output, table } from '../output';
-import { readTextFile } from '../text-file';
 
 const shown = (upstreams: readonly UpstreamView[]): string =>
   upstreams.length === 0
@@ -19,7 +19,7 @@ export async function setUpstreamCommand(
   options: { name: string; url: string; keyFile: string; position?: number },
   output: Output,
 ): Promise<number> {
-  const key = readTextFile(options.keyFile, '--key-file').trim();
+  const key = readNamedText(options.keyFile, '--key-file').trim();
   const { data } = await api.setUpstream(dialect, options.name, {
     base_url: options.url,
     key,

@@ -1,6 +1,6 @@
 import { deliveryStates, type WebhookEvent, webhookEvents } from '@fluidbox/contracts';
 import { type Command, Option } from 'commander';
-import { call } from './api-commands';
+import { call } from './calling';
 import { withJson } from './options';
 import {
   addWebhookCommand,

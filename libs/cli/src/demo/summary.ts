@@ -1,4 +1,5 @@
 import type { EventData, EventView } from '@fluidbox/contracts';
+import { dollarsOf } from '../money';
 
 /** What `demo --json` prints last: one object, its counts taken from the terminal record. */
 export interface DemoSummary {
@@ -42,7 +43,7 @@ export function summaryLines(summary: DemoSummary): string[] {
     `outcome     ${summary.outcome}`,
     `decisions   ${allow} allowed · ${deny} denied · ${ask} asked a person`,
     `coverage    ${summary.coverage}: ${summary.modelToolCalls} model calls = ${summary.decidedToolCalls} decided + ${summary.rejectedByHarness} refused by the harness + ${summary.noEffect} without effect; ${summary.uncovered} uncovered`,
-    `cost        $${(summary.costMicroUsd / 1e6).toFixed(4)}`,
+    `cost        ${dollarsOf(summary.costMicroUsd)}`,
     `events      ${summary.events}`,
   ];
 }

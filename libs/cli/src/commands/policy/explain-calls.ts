@@ -1,9 +1,9 @@
 import { entryOfPart, evaluate, explain, gateProjection, noHistory, rewriteForAutonomy, type ToolCall } from '@fluidbox/policy';
 import { exitCodes } from '../../exit-codes';
 import { CommandFailure } from '../../failure';
+import { readNamedText } from '../../named-file';
 import type { Output } from '../../output';
 import { oneLine, plain } from '../../paint';
-import { readTextFile } from '../../text-file';
 import { openPolicyFile, type PolicyFile, showMarked } from './policy-file';
 import { callsIn } from './read-calls';
 
@@ -25,7 +25,11 @@ export function explainCalls(options: ExplainOptions, output: Output): number {
 }
 
 function callsOf({ tool, input, cwd, calls }: ExplainOptions): ToolCall[] {
-  if (calls !== undefined) return callsIn(readTextFile(calls, 'file'), calls);
+  if (calls !== undefined && (tool ?? input ?? cwd) !== undefined)
+    throw new CommandFailure('--calls FILE stands in the place of --tool, --input and --cwd', exitCodes.usage);
+  if (cwd !== undefined && !cwd.startsWith('/'))
+    throw new CommandFailure(`--cwd ${cwd}: must be an absolute path, such as /workspace`, exitCodes.usage);
+  if (calls !== undefined) return callsIn(readNamedText(calls, '--calls'), calls);
   if (tool === undefined) throw new CommandFailure('--tool NAME with --input JSON, or --calls FILE', exitCodes.usage);
   return [{ tool, input: input ?? {}, ...(cwd === undefined ? {} : { cwd }) }];
 }

@@ -1,10 +1,9 @@
-import fs from 'node:fs';
 import { type Imported, importClaude, importCodex, importOriginal } from '@fluidbox/policy';
 import { exitCodes } from '../../exit-codes';
 import { CommandFailure } from '../../failure';
+import { readNamedText, writeNamedFile } from '../../named-file';
 import type { Output } from '../../output';
 import { oneLine } from '../../paint';
-import { readTextFile } from '../../text-file';
 import { findings } from './policy-file';
 
 export const importFormats = ['claude', 'codex', 'original'] as const;
@@ -22,7 +21,7 @@ export function convertPolicy(options: ImportOptions, output: Output): number {
   const imported = importedFrom(options);
   if (!imported.ok) throw new CommandFailure(`${options.file}: ${imported.problem}`, findings);
   const { source, notes } = imported.policy;
-  if (options.out !== undefined) fs.writeFileSync(options.out, source);
+  if (options.out !== undefined) writeNamedFile(options.out, '--out', source);
   if (output.json) output.out(JSON.stringify({ ...(options.out === undefined ? { source } : { file: options.out }), notes }));
   else {
     if (options.out === undefined) output.out(source.trimEnd());
@@ -35,12 +34,12 @@ export function convertPolicy(options: ImportOptions, output: Output): number {
 }
 
 export function importedFrom({ format, name, file, config }: ImportOptions): Imported {
-  const text = readTextFile(file, '--file');
+  const text = readNamedText(file, '--file');
   switch (format) {
     case 'claude':
       return importClaude(jsonOf(text, file), name);
     case 'codex':
-      return importCodex({ rules: [text], ...(config === undefined ? {} : { config: readTextFile(config, '--config') }) }, name);
+      return importCodex({ rules: [text], ...(config === undefined ? {} : { config: readNamedText(config, '--config') }) }, name);
     case 'original':
       return importOriginal(text, name);
   }
@@ -50,6 +49,9 @@ function jsonOf(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new CommandFailure(`${file}: ${cause instanceof Error ? cause.message : String(cause)}`, findings);
+    throw new CommandFailure(
+      `${file} is not JSON, as settings of Claude Code are: ${cause instanceof Error ? cause.message : String(cause)}`,
+      findings,
+    );
   }
 }

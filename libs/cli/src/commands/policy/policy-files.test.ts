@@ -55,6 +55,19 @@ describe('policy validate', () => {
   });
 });
 
+it('a file that is not valid ends what needs it with its first problem, and says that there are more', () => {
+  const bad = file('worse.yaml', 'name: bad\nmoode: observe\nbudget: {}\nguards: { same_call: x }\n');
+  expect(() => captured(false, (output) => testPolicyFile(bad, output))).toThrow(
+    `${bad}:2:1 moode is not a key of the policy language; did you mean mode? (and 2 more: policy validate ${bad})`,
+  );
+});
+
+it('a stored policy that is named in place of a file says how it becomes one', () => {
+  expect(() => captured(false, (output) => validatePolicyFile('default', output))).toThrow(
+    'policy file default: no such file; a stored policy becomes one with: policy get default > default.yaml',
+  );
+});
+
 describe('policy test', () => {
   it('runs the tests of the document', () => {
     expect(captured(false, (output) => testPolicyFile(good, output))).toEqual({ code: 0, lines: ['1 passed, 0 failed'] });
@@ -173,7 +186,11 @@ describe('policy backtest and diff', () => {
     await backtestPolicies({ from: good, to: wider }, recordedCalls(recorded), output);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ calls: 1, changes: { 'deny→ask': { count: 1 } } });
     const broken = file('broken-projection.jsonl', `{"projection":{"tool":"Bash"}}\n`);
-    await expect(backtestPolicies({ from: good, to: wider }, recordedCalls(broken), output)).rejects.toThrow(`${broken}:1`);
+    await expect(backtestPolicies({ from: good, to: wider }, recordedCalls(broken), output)).rejects.toThrow(`${broken}:1: projection.`);
+    const misspelt = file('misspelt.jsonl', '{"tool":"Bash","inpt":{}}\n');
+    await expect(backtestPolicies({ from: good, to: wider }, recordedCalls(misspelt), output)).rejects.toThrow(
+      `${misspelt}:1: input: Invalid input`,
+    );
     await expect(backtestPolicies({ from: good, to: wider }, recordedCalls(path.join(dir, 'none.jsonl')), output)).rejects.toThrow(
       'none.jsonl',
     );

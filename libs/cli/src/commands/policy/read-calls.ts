@@ -4,6 +4,7 @@ import { type GateProjection, gateProjection, type RecordedCall, type ToolCall }
 import { z } from 'zod';
 import { exitCodes } from '../../exit-codes';
 import { CommandFailure } from '../../failure';
+import { unusable } from '../../named-file';
 
 const Call = z.strictObject({ tool: z.string().min(1), input: z.record(z.string(), z.unknown()), cwd: z.string().optional() });
 
@@ -70,21 +71,31 @@ const Projection = z.object({
   args: z.record(z.string(), z.unknown()),
   mended: z.boolean(),
 });
-const RecordedLine = z.union([z.strictObject({ projection: Projection, ...recorded }), Call.extend(recorded)]);
+const RecordedProjection = z.strictObject({ projection: Projection, ...recorded });
+const RecordedCallLine = Call.extend(recorded);
 
-function parseLine<T>(schema: z.ZodType<T>, line: string, place: string): T {
+function jsonOf(line: string, place: string): unknown {
   try {
-    return schema.parse(JSON.parse(line));
+    return JSON.parse(line);
   } catch (cause) {
-    throw new CommandFailure(`${place}: ${cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause)}`, exitCodes.usage);
+    throw new CommandFailure(`${place}: is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`, exitCodes.usage);
   }
+}
+
+function parsedAs<T>(schema: z.ZodType<T>, value: unknown, place: string): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) =>
+    path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`,
+  );
+  throw new CommandFailure(`${place}: ${problems.join('; ')}`, exitCodes.usage);
 }
 
 /** One `{tool, input, cwd?}` per line; empty lines are passed over. */
 export const callsIn = (text: string, file: string): ToolCall[] =>
   text.split('\n').flatMap((line, index) => {
     if (line.trim() === '') return [];
-    const { tool, input, cwd } = parseLine(Call, line, `${file}:${index + 1}`);
+    const { tool, input, cwd } = parsedAs(Call, jsonOf(line, `${file}:${index + 1}`), `${file}:${index + 1}`);
     return [{ tool, input, ...(cwd === undefined ? {} : { cwd }) }];
   });
 
@@ -99,12 +110,18 @@ export async function* recordedCalls(file: string): AsyncGenerator<RecordedCall>
     }
   } catch (cause) {
     if (cause instanceof CommandFailure) throw cause;
-    throw new CommandFailure(`--calls ${file}: ${cause instanceof Error ? cause.message : String(cause)}`, exitCodes.usage);
+    throw unusable(file, '--calls', cause, 'no such file (with a policy name it is how many recorded calls)');
   }
 }
 
 function recordedCall(line: string, place: string): RecordedCall {
-  const { run, call_id, at, ok, ran, ...call } = parseLine(RecordedLine, line, place);
+  const value = jsonOf(line, place);
+  const isProjection = value !== null && typeof value === 'object' && 'projection' in value;
+  const { run, call_id, at, ok, ran, ...call } = parsedAs<z.infer<typeof RecordedProjection> | z.infer<typeof RecordedCallLine>>(
+    isProjection ? RecordedProjection : RecordedCallLine,
+    value,
+    place,
+  );
   return {
     projection: projectionOf(call),
     ...(run === undefined ? {} : { run }),

@@ -1,11 +1,12 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { exitCodes } from '../../exit-codes';
 import { CommandFailure } from '../../failure';
-import { readTextFile } from '../../text-file';
+import { readNamedText } from '../../named-file';
+import { call, onFiles } from '../calling';
+import { whole, wholeOrZero } from '../option-values';
 import { withJson } from '../options';
 import { convertPolicy, type ImportOptions, importFormats } from './import-policy';
 import { decideProposalCommand, proposalCommand, proposalsCommand } from './proposals';
-import { type Call, onFiles } from './register';
 import {
   clonePolicyCommand,
   deletePolicyCommand,
@@ -19,12 +20,6 @@ import {
   revertPolicyCommand,
 } from './versions';
 
-const whole = (text: string): number => {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('must be a whole number above 0');
-  return Number(text);
-};
-const base = (text: string): number => (text === '0' ? 0 : whole(text));
-
 const publishHelp = `
 Ends with 5 when the policy asks for a second person (publish.second_person): it is proposed then, and the old version still governs.`;
 
@@ -32,13 +27,13 @@ type Said = { summary?: string; baseVersion?: number; json?: boolean };
 type Imported = Omit<ImportOptions, 'format'> & Partial<Pick<ImportOptions, 'format'>> & Said & { publish?: boolean };
 
 /** Policies that a stack keeps: their versions, and who let one in. */
-export function registerPolicyVersions(policy: Command, call: Call): void {
-  registerReading(policy, call);
-  registerPublishing(policy, call);
-  registerProposals(policy, call);
+export function registerPolicyVersions(policy: Command): void {
+  registerReading(policy);
+  registerPublishing(policy);
+  registerProposals(policy);
 }
 
-function registerReading(policy: Command, call: Call): void {
+function registerReading(policy: Command): void {
   withJson(policy.command('list'))
     .description('policies, each in its newest version')
     .action((options: { json?: boolean }) => call(options.json, listPoliciesCommand));
@@ -61,11 +56,11 @@ function registerReading(policy: Command, call: Call): void {
     );
 }
 
-function registerPublishing(policy: Command, call: Call): void {
+function registerPublishing(policy: Command): void {
   withJson(policy.command('publish <file>'))
     .description('add a version of the policy that the file names; its own tests have to pass')
     .option('--summary <text>', 'what changed')
-    .option('--base-version <n>', 'refuse when another version is newest; 0: when there is one', base)
+    .option('--base-version <n>', 'refuse when another version is newest; 0: when there is one', wholeOrZero)
     .addHelpText('after', publishHelp)
     .action((file: string, options: Said) => {
       // Before anything is started: a file that is no policy needs no stack to be refused.
@@ -77,7 +72,7 @@ function registerPublishing(policy: Command, call: Call): void {
     .requiredOption('--name <name>', 'policy to add it to, or a new one')
     .requiredOption('--file <path>', 'the document; `-` reads stdin')
     .option('--summary <text>', 'what changed')
-    .option('--base-version <n>', 'refuse when another version is newest; 0: when there is one', base)
+    .option('--base-version <n>', 'refuse when another version is newest; 0: when there is one', wholeOrZero)
     .addOption(
       new Option(
         '--format <format>',
@@ -85,20 +80,24 @@ function registerPublishing(policy: Command, call: Call): void {
       ).choices(importFormats),
     )
     .option('--config <path>', 'with --format codex: its config.toml')
-    .option('--out <path>', 'with --format: write the policy there instead of to stdout')
+    .option('-o, --out <path>', 'with --format: write the policy there instead of to stdout')
     .option('--publish', 'with --format: publish it at once, unless it came out wider than its source')
     .addHelpText('after', publishHelp)
     .action((options: Imported) => {
       const { format, publish, json } = options;
       if (publish === true && (format === undefined || options.out !== undefined))
         throw new CommandFailure('--publish goes with --format and without --out', exitCodes.usage);
+      if (options.out !== undefined && format === undefined)
+        throw new CommandFailure('--out goes with --format: without it the document itself is published', exitCodes.usage);
+      if (options.config !== undefined && format !== 'codex')
+        throw new CommandFailure('--config goes with --format codex: it is the config.toml of Codex', exitCodes.usage);
       if (format !== undefined && publish === true) {
         const work = importAndPublish({ ...options, format });
         return call(json, (api, output) => work(api, options, output));
       }
-      if (format !== undefined) return onFiles((output) => convertPolicy({ ...options, format }, output), json);
+      if (format !== undefined) return onFiles(json, (output) => convertPolicy({ ...options, format }, output));
       // Before anything is started: a wrong path needs no stack to be refused.
-      const source = readTextFile(options.file, '--file');
+      const source = readNamedText(options.file, '--file');
       return call(json, (api, output) => importPolicyCommand(api, { ...options, source }, output));
     });
   withJson(policy.command('revert <name>'))
@@ -122,7 +121,7 @@ function registerPublishing(policy: Command, call: Call): void {
     .action((name: string, options: { json?: boolean }) => call(options.json, (api, output) => deletePolicyCommand(api, name, output)));
 }
 
-function registerProposals(policy: Command, call: Call): void {
+function registerProposals(policy: Command): void {
   withJson(policy.command('proposals [name]'))
     .description('versions that wait for a second person')
     .option('--closed', 'those that were decided or became stale, too')

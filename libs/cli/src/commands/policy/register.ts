@@ -1,30 +1,23 @@
-import { type HarnessId, harnesses } from '@fluidbox/contracts';
+import { backtestCallsMax, type HarnessId, harnesses } from '@fluidbox/contracts';
 import { type Command, Option } from 'commander';
-import type { ApiClient } from '../../api/client';
 import { exitCodes } from '../../exit-codes';
 import { CommandFailure } from '../../failure';
-import { type Output, standardOutput } from '../../output';
-import { jsonObject, withJson } from '../options';
+import { call, onFiles } from '../calling';
+import { jsonObject, time } from '../option-values';
+import { withJson } from '../options';
 import { backtestHistory } from './backtest-history';
 import { backtestPolicies, diffPolicyFiles } from './backtest-policies';
 import { lintPolicyFile, testPolicyFile, validatePolicyFile } from './check-policy';
 import { type ExplainOptions, explainCalls } from './explain-calls';
 import { recordedCalls } from './read-calls';
+import { registerPolicyVersions } from './register-versions';
 
 const checkHelp = `
 In a pull-request check, one line:
   npm run -s fluidbox -- policy validate p.yaml && npm run -s fluidbox -- policy lint p.yaml && npm run -s fluidbox -- policy test p.yaml`;
 
-export function onFiles(work: (output: Output) => number, json: boolean | undefined): void {
-  const code = work(standardOutput(json === true));
-  if (code !== 0) throw new CommandFailure('', code);
-}
-
-/** Does `work` with a stack. */
-export type Call = (json: boolean | undefined, work: (api: ApiClient, output: Output) => Promise<number>) => Promise<void>;
-
 const backtestHelp = `
-With a name: over the newest calls that the stack recorded. --to and --from are files or versions, --calls is how many (at most 10000).
+With a name: over the newest calls that the stack recorded. --to and --from are files or versions, --calls is how many (at most ${backtestCallsMax}).
 Without one: over the calls of a file, one a line: {tool, input, cwd?} or {projection}, with run, call_id, at, ok, ran where known; \`-\` reads stdin.`;
 
 interface BacktestWords {
@@ -36,53 +29,54 @@ interface BacktestWords {
   readonly json?: boolean;
 }
 
-function backtestAction(name: string | undefined, words: BacktestWords, call: Call): Promise<void> {
+function backtestAction(name: string | undefined, words: BacktestWords): Promise<void> {
   const { json, calls, to, from } = words;
   if (name === undefined) {
     if (from === undefined || calls === undefined)
       throw new CommandFailure('name a policy for the recorded calls of the stack, or give --from FILE and --calls FILE', exitCodes.usage);
-    return backtestPolicies({ from, to }, recordedCalls(calls), standardOutput(json === true)).then((code) => {
-      if (code !== 0) throw new CommandFailure('', code);
-    });
+    if (words.since !== undefined || words.ownRuns === true)
+      throw new CommandFailure('--since and --own-runs choose among the recorded calls of a stack: name a policy', exitCodes.usage);
+    return onFiles(json, (output) => backtestPolicies({ from, to }, recordedCalls(calls), output));
   }
-  if (calls !== undefined && !/^[1-9]\d{0,4}$/.test(calls))
-    throw new CommandFailure(`--calls ${calls}: with a policy it is how many recorded calls, from 1 to 10000`, exitCodes.usage);
-  if (words.since !== undefined && Number.isNaN(Date.parse(words.since)))
-    throw new CommandFailure(`--since ${words.since}: is not a time such as 2026-11-01 or 2026-11-01T08:00:00Z`, exitCodes.usage);
+  if (calls !== undefined && !(/^[1-9]\d{0,4}$/.test(calls) && Number(calls) <= backtestCallsMax))
+    throw new CommandFailure(
+      `--calls ${calls}: with a policy it is how many recorded calls, from 1 to ${backtestCallsMax}`,
+      exitCodes.usage,
+    );
   const { calls: _, ...rest } = words;
   const work = backtestHistory(name, { ...rest, ...(calls === undefined ? {} : { calls: Number(calls) }) });
   return call(json, work);
 }
 
 /** Commands that work on files alone: no stack, no network; and `backtest`, which does either. */
-export function registerPolicyFiles(policy: Command, call: Call): void {
+function registerPolicyFiles(policy: Command): void {
   withJson(policy.command('validate <file>'))
     .description('parse strictly and name every problem with its line; exit 1 on findings')
     .addHelpText('after', checkHelp)
-    .action((file: string, { json }: { json?: boolean }) => onFiles((output) => validatePolicyFile(file, output), json));
+    .action((file: string, { json }: { json?: boolean }) => onFiles(json, (output) => validatePolicyFile(file, output)));
   withJson(policy.command('lint <file>'))
     .description('name what is written without effect, with its line and the fix; exit 1 on findings')
     .addOption(new Option('--harness <id>', 'the one that runs under it (default: any)').choices(Object.keys(harnesses)))
     .addHelpText('after', checkHelp)
     .action((file: string, { json, harness }: { json?: boolean; harness?: HarnessId }) =>
-      onFiles((output) => lintPolicyFile(file, output, harness), json),
+      onFiles(json, (output) => lintPolicyFile(file, output, harness)),
     );
   withJson(policy.command('test <file>'))
     .description('run the tests that stand in the document; exit 1 when one fails')
     .addHelpText('after', checkHelp)
-    .action((file: string, { json }: { json?: boolean }) => onFiles((output) => testPolicyFile(file, output), json));
+    .action((file: string, { json }: { json?: boolean }) => onFiles(json, (output) => testPolicyFile(file, output)));
   withJson(policy.command('diff <old> <new>'))
     .description('what changed between two documents, and whether it may let calls through more easily (exit 1)')
-    .action((from: string, to: string, { json }: { json?: boolean }) => onFiles((output) => diffPolicyFiles(from, to, output), json));
+    .action((from: string, to: string, { json }: { json?: boolean }) => onFiles(json, (output) => diffPolicyFiles(from, to, output)));
   withJson(policy.command('backtest [name]'))
     .description('what another version would have said to recorded calls; exit 1 when it would have let one through more easily')
     .requiredOption('--to <file>', 'the document that shall decide; with a name also a version')
     .option('--from <file>', 'the one that decides now; with a name also a version (default: the newest)')
     .option('--calls <calls>', 'how many recorded calls, or the file that holds them')
-    .option('--since <time>', 'with a name: only runs that made a call since then')
+    .option('--since <time>', 'with a name: only runs that made a call since then', time)
     .option('--own-runs', 'with a name: only runs that ran under this policy')
     .addHelpText('after', backtestHelp)
-    .action((name: string | undefined, words: BacktestWords) => backtestAction(name, words, call));
+    .action((name: string | undefined, words: BacktestWords) => backtestAction(name, words));
   withJson(policy.command('explain'))
     .description('what the gate would say to a call, by which rule, and what would change it')
     .requiredOption('--policy <file>', 'the document; `-` reads stdin')
@@ -92,5 +86,11 @@ export function registerPolicyFiles(policy: Command, call: Call): void {
     .option('--calls <file>', 'one {tool, input, cwd?} per line instead')
     .addOption(new Option('--tier <tier>', 'trust tier of the agent (default trusted)').choices(['trusted', 'read_only']))
     .option('--autonomous', 'nobody is there to answer')
-    .action((options: ExplainOptions & { json?: boolean }) => onFiles((output) => explainCalls(options, output), options.json));
+    .action((options: ExplainOptions & { json?: boolean }) => onFiles(options.json, (output) => explainCalls(options, output)));
+}
+
+export function registerPolicies(program: Command): void {
+  const policy = program.command('policy').description('policies and their versions');
+  registerPolicyVersions(policy);
+  registerPolicyFiles(policy);
 }

@@ -73,7 +73,7 @@ describe('a publication', () => {
     const odd = file('odd.yaml', `${source}# twice\n`.replace('}]', '}, { match: [Bash], action: deny }]'));
     const { output, err } = capturing();
     expect(await publishPolicyFile(odd)(api, { baseVersion: 1 }, output)).toBe(0);
-    expect(asked).toEqual([['mine', { source: fs.readFileSync(odd, 'utf8'), base_version: 1 }]]);
+    expect(asked).toEqual([['mine', { source: fs.readFileSync(odd, 'utf8'), base_version: 1, summary: 'published from odd.yaml' }]]);
     expect(err[0]).toMatch(/odd\.yaml:2:\d+ .*tools\[1\]/);
     expect(() => publishPolicyFile(file('bad.yaml', 'name: mine\ntols: []\n'))).toThrow(/bad\.yaml:2:1 tols/);
   });

@@ -1,9 +1,10 @@
-import fs from 'node:fs';
+import path from 'node:path';
 import type { PolicyView, PublishedPolicy } from '@fluidbox/contracts';
 import { lintPolicy } from '@fluidbox/policy';
 import type { ApiClient } from '../../api/client';
 import { exitCodes } from '../../exit-codes';
 import { CommandFailure } from '../../failure';
+import { writeNamedFile } from '../../named-file';
 import { type Output, table } from '../../output';
 import { oneLine } from '../../paint';
 import { type ImportOptions, importedFrom } from './import-policy';
@@ -41,7 +42,8 @@ export function publishPolicyFile(file: string): (api: ApiClient, options: Said,
   return async (api, options, output) => {
     for (const { severity, line, column, path, message } of lintPolicy(parsed))
       if (severity !== 'note') output.err(`${file}:${line}:${column} ${output.paint.yellow(severity)} ${path} ${oneLine(message, 160)}`);
-    return showPublished(await api.publishPolicy(parsed.document.name, { source, ...bodyOf(options) }), output);
+    const summary = options.summary ?? `published from ${path.basename(file)}`;
+    return showPublished(await api.publishPolicy(parsed.document.name, { source, ...bodyOf({ ...options, summary }) }), output);
   };
 }
 
@@ -87,7 +89,7 @@ export async function exportPolicyCommand(
   const policy = await api.policy(name, options.version);
   if (options.out === undefined) process.stdout.write(policy.source);
   else {
-    fs.writeFileSync(options.out, policy.source);
+    writeNamedFile(options.out, '--out', policy.source);
     output.err(`${policy.name} version ${policy.version} is in ${options.out}`);
   }
   return exitCodes.ok;
@@ -138,6 +140,10 @@ export async function clonePolicyCommand(
 
 export async function deletePolicyCommand(api: ApiClient, name: string, output: Output): Promise<number> {
   const deleted = await api.deletePolicy(name);
-  output.out(output.json ? JSON.stringify(deleted) : `deleted ${deleted.name}; its ${deleted.last_version} versions stay readable`);
+  output.out(
+    output.json
+      ? JSON.stringify(deleted)
+      : `deleted ${deleted.name}; ${deleted.last_version === 1 ? 'its version stays' : `its ${deleted.last_version} versions stay`} readable`,
+  );
   return exitCodes.ok;
 }
