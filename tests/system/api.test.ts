@@ -63,6 +63,25 @@ describe('the public API', () => {
     expect((await raw('GET', '/v1/sessions?limit=0')).status).toBe(422);
   });
 
+  it.each([
+    ['GET', '/v1/sessions?status=finished', '/status', 'awaiting_approval'],
+    ['GET', '/v1/policies/default/proposals/no-id', '/id', 'as the list shows it'],
+    ['POST', '/v1/webhooks/no-id/rotate', '/id', 'as the list shows it'],
+    ['GET', '/v1/webhooks/no-id/deliveries', '/id', 'as the list shows it'],
+  ])('[API-1] refuses %s %s, and says what it takes', async (method, route, named, takes) => {
+    const response = await raw(method, route);
+    expect(response.status).toBe(422);
+    expect(((await response.json()) as { detail: string }).detail).toMatch(new RegExp(`^${named}: .*${takes}`));
+  });
+
+  it('[API-1] takes a status that runs have, and an id that nobody has', async () => {
+    expect((await raw('GET', '/v1/sessions?status=completed')).status).toBe(200);
+    expect((await raw('GET', '/v1/sessions?status=awaiting_approval')).status).toBe(200);
+    const nobody = '0198b3a0-0000-7000-8000-000000000001';
+    expect((await raw('GET', `/v1/policies/default/proposals/${nobody}`)).status).toBe(404);
+    expect((await raw('GET', `/v1/webhooks/${nobody}/deliveries`)).status).toBe(404);
+  });
+
   it('[API-2] answers a repeated Idempotency-Key with the first run and refuses another body', async () => {
     const first = await stack.admin.createSession({ agent: 'wire', task }, 'key-1');
     const again = await stack.admin.createSession({ agent: 'wire', task }, 'key-1');

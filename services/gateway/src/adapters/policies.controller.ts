@@ -21,13 +21,15 @@ import {
   recordedCallsTimeoutMs,
 } from '@fluidbox/contracts';
 import { type ServiceContext, zodPipe } from '@fluidbox/service-kit';
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, ParseUUIDPipe, Post, Put, Query, Res, UseGuards } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Query, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { TokenStore } from '../app/authenticate';
+import { listedId } from './listed-id';
 import { AdminGuard, Caller, MemberGuard } from './principal.guard';
 import { CONTEXT, TOKENS } from './tokens';
 
+const ProposalPath = z.strictObject({ name: z.string(), id: listedId });
 const VersionQuery = z.strictObject({ version: z.coerce.number().int().min(1).optional() });
 /** A publication may be compared with everything that was recorded. */
 const patient = { timeoutMs: recordedCallsTimeoutMs };
@@ -116,7 +118,7 @@ export class PoliciesController {
 
   @Get(':name/proposals/:id')
   @UseGuards(AdminGuard)
-  proposal(@Caller() principal: Principal, @Param('name') name: string, @Param('id', ParseUUIDPipe) id: string) {
+  proposal(@Caller() principal: Principal, @Param(zodPipe(ProposalPath)) { name, id }: z.output<typeof ProposalPath>) {
     return this.context.bus.request(GetPolicyProposal, { org: principal.org, name, proposal_id: id });
   }
 
@@ -125,8 +127,7 @@ export class PoliciesController {
   @UseGuards(AdminGuard)
   async decide(
     @Caller() principal: Principal,
-    @Param('name') name: string,
-    @Param('id', ParseUUIDPipe) id: string,
+    @Param(zodPipe(ProposalPath)) { name, id }: z.output<typeof ProposalPath>,
     @Body(zodPipe(DecideProposalBody)) body: DecideProposalBody,
   ) {
     return this.context.bus.request(DecidePolicyProposal, { ...(await this.publisher(principal)), name, proposal_id: id, body });

@@ -7,6 +7,7 @@ import {
   type Principal,
   Problem,
   RunId,
+  runStatuses,
   type SessionView,
 } from '@fluidbox/contracts';
 import { reserved, sessionView, toolCallsUsed } from '@fluidbox/run-stream';
@@ -25,7 +26,7 @@ import { CONTEXT, READ_MODELS } from './tokens';
 const ListQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(200).default(50),
   cursor: z.string().max(400).optional(),
-  status: z.string().max(32).optional(),
+  status: z.enum([...runStatuses, 'awaiting_approval']).optional(),
 });
 const GetQuery = z.strictObject({ at: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional() });
 const IdempotencyKey = z

@@ -41,6 +41,6 @@ export class TokensController {
   @HttpCode(204)
   async revoke(@Caller() principal: Principal, @Param('name') name: string): Promise<void> {
     if (!(await this.tokens.revoke(principal.org, name, this.context.clock.now())))
-      throw new Problem('not_found', 'token: no live token of that name');
+      throw new Problem('not_found', `there is no live token ${name}`);
   }
 }

@@ -17,11 +17,12 @@ import {
 import { type ServiceContext, zodPipe } from '@fluidbox/service-kit';
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { z } from 'zod';
+import { listedId } from './listed-id';
 import { AdminGuard, Caller } from './principal.guard';
 import { CONTEXT } from './tokens';
 
-const WebhookPath = z.strictObject({ id: z.uuid() });
-const DeliveryPath = z.strictObject({ id: z.uuid(), delivery: z.uuid() });
+const WebhookPath = z.strictObject({ id: listedId });
+const DeliveryPath = z.strictObject({ id: listedId, delivery: listedId });
 const StateQuery = z.strictObject({ state: DeliveryState.optional() });
 
 /** Who is told of waiting approvals and of results. A secret is answered once: where it was made. */

@@ -17,7 +17,7 @@ export async function readApproval(
   approvalId: string,
 ): Promise<{ run: RunState; view: ApprovalView }> {
   const [, runId, toolCallId] = approvalIdPattern.exec(approvalId) ?? [];
-  const missing = new Problem('not_found', 'approval: no such approval');
+  const missing = new Problem('not_found', 'there is no approval of this id; an id is taken whole, as the list of approvals shows it');
   if (runId === undefined || toolCallId === undefined || !z.uuid().safeParse(runId).success) throw missing;
   const { state: run } = await ledger.state(runFold, runStream(runId, principal.org), { fresh: true });
   const call = run.calls.get(toolCallId);

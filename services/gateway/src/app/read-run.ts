@@ -10,10 +10,10 @@ const pageSize = 1_000;
 
 /** A run as its principal may see it, read to its head; `not_found` for every other one, so that ids reveal nothing. */
 export async function readRun(ledger: Ledger, principal: Principal, runId: string): Promise<RunState> {
-  if (!RunPath.safeParse(runId).success) throw new Problem('not_found', 'session: no such run');
+  const missing = new Problem('not_found', 'there is no run of this id; an id is taken whole, as the list of runs shows it');
+  if (!RunPath.safeParse(runId).success) throw missing;
   const { state } = await ledger.state(runFold, runStream(runId, principal.org), { fresh: true });
-  if (!exists(state) || !maySeeRun(principal, { invokedBy: state.invokedBy, org: principal.org }))
-    throw new Problem('not_found', 'session: no such run');
+  if (!exists(state) || !maySeeRun(principal, { invokedBy: state.invokedBy, org: principal.org })) throw missing;
   return state;
 }
 
