@@ -18,9 +18,9 @@ export function refusalOf(head: HeadState, group: AppendGroup): Refusal | null {
   return null;
 }
 
-/** Facts of one stream that are fenced alike stand or fall together, so they may share one unit of a batch. */
+/** Facts of one stream that are fenced alike stand or fall together, so they may share one unit of a batch. Not with one that names another organisation. */
 export const mayShareUnit = (first: AppendGroup, next: AppendGroup): boolean =>
-  isPlainFact(first) && isPlainFact(next) && first.generation === next.generation;
+  isPlainFact(first) && isPlainFact(next) && first.generation === next.generation && first.stream.org === next.stream.org;
 
 const isPlainFact = (group: AppendGroup): boolean =>
   group.expected === 'any' &&

@@ -1,4 +1,5 @@
 import type { AccountChange } from '../api';
+import { mergedAccounts } from '../domain/merged-accounts';
 
 export interface MemoryAccount {
   readonly scope: string;
@@ -25,15 +26,17 @@ export class MemoryAccounts {
     return [...this.#accounts.values()];
   }
 
-  /** All changes, or none and false where one would go over its limit. */
-  change(changes: readonly AccountChange[]): boolean {
-    if (changes.some((change) => this.#isOverLimit(change))) return false;
+  /** Whether all changes may be made. */
+  haveRoomFor(changes: readonly AccountChange[]): boolean {
+    return !mergedAccounts(changes).some((change) => this.#isOverLimit(change));
+  }
+
+  change(changes: readonly AccountChange[]): void {
     for (const { scope, period, reserve, settle } of changes) {
       const account = this.of(scope, period);
       account.reserved += reserve;
       account.spent += settle;
     }
-    return true;
   }
 
   #isOverLimit({ scope, period, reserve }: AccountChange): boolean {

@@ -3,16 +3,19 @@ import type { AppendGroup, AppendResult } from '../api';
 import { refusalOf } from '../domain/append-rules';
 import { chainHash, genesisHash } from '../domain/chain';
 import { logMessageOf, recordedOf } from '../domain/recorded';
+import { storedResult } from '../domain/stored-result';
 import type { MemoryTables, StoredEvent, StoredStream } from './memory-tables';
 
 /** Stores the group whole, or says why not; `committed` gets what the log says of it. A group that is stored already answers what is stored. */
 export function appendGroup(tables: MemoryTables, group: AppendGroup, committed: (message: LogMessage) => void): AppendResult {
   const stream = streamFor(tables, group);
-  const earlier = storedBefore(tables, group);
+  const earlier = storedBefore(tables, stream, group);
   if (earlier !== null) return earlier;
   const refused = refusedAt(stream, group);
   if (refused !== null) return refused;
-  if (!tables.accounts.change(group.accounts ?? [])) return { ok: false, reason: 'over_account' };
+  if (!tables.accounts.haveRoomFor(group.accounts ?? [])) return { ok: false, reason: 'over_account' };
+  refuseWrong(tables, stream, group);
+  tables.accounts.change(group.accounts ?? []);
   const stored = write(tables, stream, group);
   const message = logMessageOf(
     group.stream,
@@ -32,15 +35,23 @@ function streamFor({ streams }: MemoryTables, { stream }: AppendGroup): StoredSt
   return known ?? { org: stream.org, events: [], generation: 0, closed: false };
 }
 
-function storedBefore({ byId }: MemoryTables, { stream, events }: AppendGroup): AppendResult | null {
-  const name = streamNameOf(stream);
-  const stored = events.flatMap(({ eventId }) => byId.get(eventId)?.recorded ?? []);
-  const elsewhere = stored.find((event) => event.stream !== name);
-  if (elsewhere !== undefined)
-    throw new Problem('internal', `append to ${name} failed: event ${elsewhere.eventId} stands in another stream`);
-  const first = byId.get(events[0]?.eventId ?? '')?.recorded;
-  const last = byId.get(events.at(-1)?.eventId ?? '')?.recorded;
-  return first === undefined || last === undefined ? null : { ok: true, firstSeq: first.seq, lastSeq: last.seq, events: stored };
+/** Who repeats himself is answered with what is stored. That was not before the version he decided on. */
+function storedBefore({ byId }: MemoryTables, { events }: StoredStream, group: AppendGroup): AppendResult | null {
+  const after = group.expected === 'any' || group.expected === events.length ? 0 : group.expected;
+  const known = group.events.flatMap(({ eventId }) => byId.get(eventId)?.recorded ?? []).filter(({ seq }) => seq > after);
+  return storedResult(group, new Map(known.map((event) => [event.eventId, event])));
+}
+
+/** What no correct caller sends, and the database refuses. */
+function refuseWrong(
+  { byId }: MemoryTables,
+  { generation }: StoredStream,
+  { stream, events, setGeneration = generation }: AppendGroup,
+): void {
+  const own = new Set(events.map(({ eventId }) => eventId));
+  if (own.size < events.length || events.some(({ eventId }) => byId.has(eventId)))
+    throw new Problem('internal', `append to ${streamNameOf(stream)} failed: an event id is stored once`);
+  if (setGeneration < generation) throw new Problem('internal', `append to ${streamNameOf(stream)} failed: its head only goes forward`);
 }
 
 function refusedAt({ events, generation, closed }: StoredStream, group: AppendGroup): AppendResult | null {

@@ -1,6 +1,6 @@
 import type { StreamCategory } from '@fluidbox/contracts';
 import type { ContentClass } from '@fluidbox/seal';
-import type { AccountChange } from '../api';
+import { mergedAccounts } from '../domain/merged-accounts';
 import type { EncodedEvent, EncodedGroup } from './encoded';
 
 /** What one stream gets in a batch: one group, or facts that are fenced alike. */
@@ -176,20 +176,6 @@ export function appendQuery(units: readonly Unit[], mayCreate: boolean): Query {
       ...Object.values(accounts),
     ],
   };
-}
-
-/** One change per account: an UPDATE takes only one of several joined rows. */
-export function mergedAccounts(changes: readonly AccountChange[]): AccountChange[] {
-  const merged = new Map<string, AccountChange>();
-  for (const change of changes) {
-    const key = JSON.stringify([change.scope, change.period]);
-    const known = merged.get(key);
-    merged.set(
-      key,
-      known === undefined ? change : { ...known, reserve: known.reserve + change.reserve, settle: known.settle + change.settle },
-    );
-  }
-  return [...merged.values()];
 }
 
 export interface UnitRow {

@@ -1,5 +1,6 @@
 import type { AccountChange } from '../api';
-import { Block, contentClasses, contentRows, mergedAccounts, type Query, type Unit } from './batch';
+import { mergedAccounts } from '../domain/merged-accounts';
+import { Block, contentClasses, contentRows, type Query, type Unit } from './batch';
 import type { EncodedEvent } from './encoded';
 import { accountColumns, columnsOfEvent, statementOf, unitColumns } from './few-each-statement';
 

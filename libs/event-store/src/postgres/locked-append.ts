@@ -1,11 +1,12 @@
 import { type LogMessage, Problem, type RecordedEvent, type StreamRef, streamNameOf } from '@fluidbox/contracts';
-import type pg from 'pg';
+import pg from 'pg';
 import type { AppendGroup, AppendResult, EventStore } from '../api';
 import { checkGroup } from '../domain/check-group';
 import { logMessageOf } from '../domain/recorded';
 import { storedResult } from '../domain/stored-result';
 import { appendQuery, outcomesOf, type UnitRow } from './batch';
 import { encodeGroup, storedGroups } from './encoded';
+import { failureOf } from './errors';
 import { pageMax, type Reader } from './reader';
 import { untilAnswered } from './retry';
 import { inTransaction } from './transaction';
@@ -39,12 +40,26 @@ export async function lockedAppend(
   return untilAnswered('append', context.retryMs, async () => {
     const earlier = tried === null ? null : await storedEarlier(context.reader, tried);
     if (earlier !== null) return earlier;
-    const { result, message } = await inTransaction(context.pool, (client) =>
-      decideUnderLock(context.reader, client, stream, after, remember),
-    );
-    if (message !== null) context.publish(message);
-    return result;
+    try {
+      const { result, message } = await inTransaction(context.pool, (client) =>
+        decideUnderLock(context.reader, client, stream, after, remember),
+      );
+      if (message !== null) context.publish(message);
+      return result;
+    } catch (error) {
+      return failedBecause(context.reader, error, tried);
+    }
   });
+}
+
+/** As the group commit answers: what is stored already is no error, and what the database does not take is one of ours. */
+async function failedBecause(reader: Reader, error: unknown, tried: AppendGroup | null): Promise<AppendResult> {
+  if (!(error instanceof pg.DatabaseError) || tried === null) throw error;
+  const failure = failureOf(error);
+  const earlier = failure === 'duplicate' ? await storedEarlier(reader, tried) : null;
+  if (earlier !== null) return earlier;
+  if (failure === 'retry' || failure === 'refused') throw error;
+  throw new Problem('internal', `append to ${streamNameOf(tried.stream)} failed`, { cause: error });
 }
 
 const storedEarlier = async (reader: Reader, group: AppendGroup): Promise<AppendResult | null> =>

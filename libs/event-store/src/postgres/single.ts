@@ -1,5 +1,6 @@
 import type { AccountChange } from '../api';
-import { contentRows, mergedAccounts, type Query, type Unit } from './batch';
+import { mergedAccounts } from '../domain/merged-accounts';
+import { contentRows, type Query, type Unit } from './batch';
 import type { EncodedEvent } from './encoded';
 
 /** An account did not take its change (its limit, or it does not exist yet), so the statement fails and takes back what it has done. */
