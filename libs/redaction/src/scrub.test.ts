@@ -99,6 +99,7 @@ const secrets: readonly [name: string, secret: string][] = [
   ['PEM in base64', Buffer.from(`-----BEGIN RSA ${'PRIVATE KEY'}-----`).toString('base64')],
   ['GitHub classic in base64', Buffer.from(`ghp_${'a1B2'.repeat(9)}`).toString('base64')],
   ['a line of .env in base64', Buffer.from(`export KEY=sk-ant-${'api03-Ab12'}`).toString('base64url')],
+  ['AWS key id in base64', Buffer.from(`AKIA${'ABCD2345'.repeat(2)}`).toString('base64')],
   ['PEM that was cut off', pem.slice(0, 50)],
 ];
 
@@ -111,6 +112,12 @@ describe('redactText', () => {
         secret.startsWith('-----') && !secret.endsWith('-----') ? 8 + redactionMark.length : undefined,
       ),
     );
+    // In a path too; what is encoded may take some of it along.
+    for (const place of ['https://example.com/v1/', 'https://example.com/', '/', 'a/b/c/d/e/f/']) {
+      const marked = redactText(`${place}${secret}`);
+      expect(marked.endsWith(redactionMark)).toBe(true);
+      expect(`${place}${redactionMark}`.startsWith(marked.slice(0, -redactionMark.length))).toBe(true);
+    }
   });
 
   it.each([
@@ -158,6 +165,9 @@ describe('redactText', () => {
     ['https://x/y?subscription-key=a1b2c3d4e5f6a7b8c9', `https://x/y?subscription-key=${redactionMark}`],
     ['https://x/y?token=abcdefgh12&z=1', `https://x/y?token=${redactionMark}&z=1`],
     ['https://x/y?sig=a1b2c3d4e5', `https://x/y?sig=${redactionMark}`],
+    ['/y?X-Sig=a1b2c3d4e5', `/y?X-Sig=${redactionMark}`],
+    ['/y?SIG=a1b2c3d4e5', `/y?SIG=${redactionMark}`],
+    ['COOKIE: sid=abcdef', `COOKIE: sid=${redactionMark}`],
     ['https://b.s3/k?X-Amz-Signature=0a1b2c3d4e5f&X-Amz-Date=1', `https://b.s3/k?X-Amz-Signature=${redactionMark}&X-Amz-Date=1`],
     [`TWILIO_AUTH=${'0a'.repeat(16)}`, `TWILIO_AUTH=${redactionMark}`],
     [`twilio(sid, "x"); twilio auth: "${'0a'.repeat(16)}"`, `twilio(sid, "x"); twilio auth: "${redactionMark}"`],
@@ -215,6 +225,8 @@ describe('redactText', () => {
     'ssh://deploy-user@host/path and https://some-very-long-user-name-here@host',
     'http://proxy:8080/path@version and redis://cache:6379',
     'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUI=',
+    'https://example.com/v1/b25seSBzb21lIHRleHQsIGFzIGxvbmcgYXMgdGhhdA==/and/some-other-part-of-a-path-that-is-long',
+    'COOKIE policy of the house; ?design=a1b2c3d4e5',
     'libs/event-store/src/postgres/postgres-store.ts and @scope/some-package-with-a-long-name/dist/index',
     `dapi${'0a'.repeat(5)} dapibus SKIP TASK${'0A'.repeat(16)} SK${'0a'.repeat(20)} ntn_ secret_santa secret_${'a'.repeat(43)}`,
     'pscale_tkn_ rubygems_mirror_of_the_house rdme_x pnu_ glsa_x figd_font_family_for_the_heading sbp_ nvapi-doc pplx- lsv2_pt_',
@@ -424,6 +436,30 @@ describe('redactContent', () => {
         expect(marked.args[2]?.endsWith(` ${after}`)).toBe(true);
       }),
     );
+  });
+
+  it('finds every secret whatever stands around it, in a value and in the name of a member', () => {
+    const around = fc.constantFrom('', ' ', '\n', '"', '=', 'é', '\u{1f600}', '\0', '/', ';', '%20 ', '{"a":"', 'x'.repeat(300));
+    const id = '0190a0b0-1234-7abc-8def-0123456789ab';
+    fc.assert(
+      fc.property(fc.constantFrom(...secrets), around, around, ([, secret], before, after) => {
+        const text = `${before.replace(/x$/, 'x ')}${secret}${after.replace(/^[x=/]/, ' $&')}`;
+        for (const value of [text, [id, text, id], { a: { b: [id, { c: text }] } }, { [text]: id }, { id, [text]: [text] }])
+          expect(JSON.stringify(redactContent(value))).not.toContain(JSON.stringify(secret).slice(1, -1));
+      }),
+    );
+  });
+
+  it('takes time in proportion to what it is given, also where very many secrets are cut in two or are names', () => {
+    const costMs = (value: unknown): number => {
+      const began = process.cpuUsage();
+      expect(JSON.stringify(redactContent(value))).not.toContain('Ab12');
+      const { user, system } = process.cpuUsage(began);
+      return (user + system) / 1e3;
+    };
+    // 2 MB each, as a tool's input may have; walked through for each secret it would take minutes.
+    expect(costMs(Array.from({ length: 80_000 }, () => ['x sk-ant-', 'api03-Ab12 x']).flat())).toBeLessThan(10_000);
+    expect(costMs(Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`sk-ant-api03-Ab12${n}`, n])))).toBeLessThan(10_000);
   });
 
   it('leaves evidence of every kind, whatever its digits', () => {

@@ -1,5 +1,5 @@
 import { checkpointType } from '@fluidbox/contracts';
-import { base64LengthMin, base64Runs } from './base64-runs';
+import { base64LengthMin, base64Runs, hasLongRun } from './base64-runs';
 import {
   anyCaseShapes,
   awsKeyId,
@@ -138,20 +138,39 @@ function scrubAcross(strings: string[]): string[] {
     .sort((one, other) => one.index - other.index)
     .map((match) => ({ from: match.index, to: match.index + match[0].length }));
   if (cuts.length === 0) return strings;
+  const apart = joinedCuts(cuts);
   let start = 0;
+  let next = 0;
   return strings.map((text) => {
     const end = start + text.length;
     let kept = '';
     let at = start;
-    for (const cut of cuts) {
-      if (cut.to <= start || cut.from >= end) continue;
-      kept += text.slice(at - start, Math.max(cut.from, start) - start) + redactionMark;
+    for (let cut = apart[next]; cut !== undefined && cut.from < end; cut = apart[next]) {
+      if (cut.to > start) kept += text.slice(at - start, Math.max(cut.from, start) - start) + redactionMark;
       at = Math.max(at, Math.min(cut.to, end));
+      // One that goes on cuts the next string too.
+      if (cut.to > end) break;
+      next += 1;
     }
     kept += text.slice(at - start);
     start = end;
     return kept;
   });
+}
+
+interface Cut {
+  readonly from: number;
+  readonly to: number;
+}
+/** Two that overlap are one: in order and apart, all of them are walked through once, however many strings there are. */
+function joinedCuts(cuts: readonly Cut[]): Cut[] {
+  const apart: Cut[] = [];
+  for (const cut of cuts) {
+    const last = apart.at(-1);
+    if (last !== undefined && cut.from < last.to) apart[apart.length - 1] = { from: last.from, to: Math.max(last.to, cut.to) };
+    else apart.push(cut);
+  }
+  return apart;
 }
 
 function scrubText(text: string, aws: boolean): string {
@@ -178,12 +197,12 @@ function hidesSecret(text: string): boolean {
 /** Short texts that were looked into: the name of a stream comes with each of its events. */
 const hidesNothing = new Set<string>();
 /** A secret of a maker whose secrets are long. */
-const mayHaveLong = (text: string): boolean => base64Runs(text).length > 0 && hasLongHint(text);
+const mayHaveLong = (text: string): boolean => hasLongRun(text) && hasLongHint(text);
 function markHidden(text: string): string {
   let kept = '';
   let at = 0;
   for (const { from, to } of base64Runs(text)) {
-    if (!decodesToSecret(text.slice(from, to))) continue;
+    if (from < at || !decodesToSecret(text.slice(from, to))) continue;
     kept += text.slice(at, from) + redactionMark;
     at = to;
   }
@@ -225,13 +244,17 @@ function rebuild(value: unknown, nextString: () => string, key: string | null = 
   if (Array.isArray(value)) return value.map((item) => rebuild(item, nextString, key));
   if (value === null || typeof value !== 'object') return value;
   const members = new Map<string, unknown>();
-  for (const [name, member] of Object.entries(value)) members.set(freeName(redactText(name), members), rebuild(member, nextString, name));
+  const numbers = new Map<string, number>();
+  for (const [name, member] of Object.entries(value))
+    members.set(freeName(redactText(name), members, numbers), rebuild(member, nextString, name));
   return Object.fromEntries(members);
 }
 
-/** Two secret names would become one mark and lose a member. */
-function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
-  let free = name;
-  for (let n = 2; taken.has(free); n++) free = `${name}${n}`;
-  return free;
+/** Two secret names would become one mark and lose a member. `numbers`: the last that each name got, so that many are not counted through for each. */
+function freeName(name: string, taken: ReadonlyMap<string, unknown>, numbers: Map<string, number>): string {
+  if (!taken.has(name)) return name;
+  let n = (numbers.get(name) ?? 1) + 1;
+  while (taken.has(`${name}${n}`)) n += 1;
+  numbers.set(name, n);
+  return `${name}${n}`;
 }
