@@ -128,6 +128,11 @@ describe('the fold of a run', () => {
     expect(grantOf('denied', 'session')).toBeUndefined();
   });
 
+  it('takes no scope key for the digest of a grant, whatever a tool is called', () => {
+    const run = fold(created, running, requested('c1'), asked('c1'), settled('c1', 'approved', 'session'));
+    expect(grantFor(run, { digest: `sha256:${'6'.repeat(64)}`, key: scope.digest })).toBeUndefined();
+  });
+
   it('remembers a session grant of version 1 by the key that stands in its event', () => {
     const ofVersion1 = (type: EventType, data: Record<string, unknown>): [EventType, Record<string, unknown>] => [
       type,

@@ -1,6 +1,6 @@
 import { type EventData, type EventType, type RecordedEvent, terminalStatuses, timelineEvent } from '@fluidbox/contracts';
 import { countDecided, countReported, holdPlaces } from './history';
-import type { ApprovalState, ModelCallState, RunState } from './state';
+import { type ApprovalState, grantByKey, type ModelCallState, type RunState } from './state';
 
 /**
  * Folds one event into the state it owns. Total: an unknown type, a version newer than this code, or an event that refers to something it never saw, changes nothing.
@@ -169,7 +169,7 @@ const changes: { readonly [T in EventType]: Change<T> } = {
     if (approval === undefined) return;
     approval.settled = { decision: data.decision, by: data.decided_by, scope: data.scope, seq: event.seq };
     state.pendingApprovals.delete(data.approval_id);
-    const covered = approval.scopeDigest ?? approval.scopeKey;
+    const covered = approval.scopeDigest ?? (approval.scopeKey === null ? null : grantByKey(approval.scopeKey));
     if (data.decision === 'approved' && data.scope === 'session' && covered !== null) state.grants.set(covered, data.approval_id);
   },
   'budget.exceeded': (state, data) => {

@@ -1,6 +1,6 @@
 import { type Coverage, type Outcome, terminalStatuses } from '@fluidbox/contracts';
 import type { z } from 'zod';
-import type { CallDecision, CallState, ModelCallState, RunState } from './state';
+import { type CallDecision, type CallState, grantByKey, type ModelCallState, type RunState } from './state';
 
 const working: ReadonlySet<string> = new Set(['created', 'provisioning', 'initializing', 'running']);
 const terminal: ReadonlySet<string> = new Set(terminalStatuses);
@@ -47,7 +47,7 @@ export function unspent(run: RunState): { tokens: number | null; costMicroUsd: n
 
 /** A live session grant for this key, as the approval that gave it: by its digest, or by the key itself where the approval is of version 1. */
 export const grantFor = (run: RunState, scope: { readonly digest: string; readonly key: string }): string | undefined =>
-  run.grants.get(scope.digest) ?? run.grants.get(scope.key);
+  run.grants.get(scope.digest) ?? run.grants.get(grantByKey(scope.key));
 
 export interface CallCounts {
   model: number;

@@ -25,6 +25,9 @@ export interface CallDecision {
   /** Set when a person approved another input than the one asked for. */
   readonly editedDigest: string | null;
 }
+/** Apart from every digest: a tool may be called what a digest looks like, and its scope key begins with that. */
+export const grantByKey = (scopeKey: string): string => `key ${scopeKey}`;
+
 export interface ApprovalState {
   readonly approvalId: string;
   readonly toolCallId: string;
@@ -124,7 +127,7 @@ export interface RunState {
   diff: { readonly sha256: string } | 'missing' | null;
   calls: Map<string, CallState>;
   pendingApprovals: Map<string, ApprovalState>;
-  /** Session grants: scope digest (of version 1 the key) → approval id. They end with the run. */
+  /** Session grants: scope digest, or `grantByKey` of an approval of version 1 → approval id. They end with the run. */
   grants: Map<string, string>;
   modelCalls: Map<string, ModelCallState>;
   /** Model calls not yet closed and not decided. */
