@@ -28,7 +28,7 @@ export function deliveryModule({ sql, ledger, store, clock, ids, log }: ServiceC
   const deliveries = deliveryTable(sql, box);
   const post = postVia({ privateHosts: config.privateHosts });
   const onFailure = (doing: string, error: unknown): void => log.error({ err: error }, `${doing} failed; it is tried again`);
-  const record = recorder(sql, ledger, onFailure);
+  const record = recorder(sql, ledger, clock, onFailure);
   const finish: CourierPorts['finish'] = (claimed) => finishMessage({ table: deliveries, checkpointAt: checkpoints(sql), wait }, claimed);
   const courier = new Courier({ table: deliveries, finish, send: sendSigned(post), clock, chance: Math.random, record, onFailure });
   const wake = (): void => courier.wake();

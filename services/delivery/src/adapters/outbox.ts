@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { EventData, EventDraft, EventType, StreamRef } from '@fluidbox/contracts';
-import type { Ledger, SqlClient } from '@fluidbox/event-store';
+import { type EventData, type EventDraft, type EventType, Problem, type StreamRef } from '@fluidbox/contracts';
+import type { Clock, Ledger, SqlClient } from '@fluidbox/event-store';
 
 type Told = Extract<EventType, `webhook.${string}` | `callback.${string}`>;
 type Stream = StreamRef & { readonly category: 'webhook' | 'delivery' };
@@ -23,28 +23,44 @@ interface Row {
   data: object;
 }
 
+const pageMax = 200;
+/** How long a stream is left alone whose event could not be appended: every delivery that ends asks for a run. */
+const heldBackMs = 60_000;
+
 /**
  * Brings the outbox into the ledger. Each event keeps its id, so that one which a process appended and did not delete, or which two append at once, is stored once. One
- * run at a time; asked meanwhile it runs once more. An event that cannot be appended keeps back those behind it on its own stream and no others; it stays
- * for the next time, and nobody whose own event is in gets an error for it.
+ * run at a time; asked meanwhile it runs once more. An event that cannot be appended keeps back those behind it on its own stream and no others, however
+ * many such streams there are; it stays for a later time, and nobody whose own event is in gets an error for it.
  */
 export function recorder(
   sql: SqlClient,
   ledger: Pick<Ledger, 'record'>,
+  clock: Clock,
   onFailure: (doing: string, error: unknown) => void,
 ): () => Promise<void> {
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;
+  /** Streams, and until when. */
+  const heldBack = new Map<string, number>();
   const drain = async (): Promise<void> => {
+    const now = clock.now().getTime();
+    for (const [stream, until] of heldBack) if (until <= now) heldBack.delete(stream);
     for (let more = true; more; ) {
       const { rows } = await sql.query<Row>(
-        'select event_id, org_id, category, stream_id, type, actor, data from delivery.outbox order by number limit 200',
+        `select event_id, org_id, category, stream_id, type, actor, data from delivery.outbox
+         where stream_id <> all ($1::uuid[]) order by number limit ${pageMax}`,
+        [[...heldBack.keys()]],
       );
       const streams = await Promise.all([...byStream(rows).values()].map((events) => appendInOrder(ledger, events)));
-      const recorded = streams.flatMap((stream) => stream.recorded);
-      await sql.query('delete from delivery.outbox where event_id = any ($1)', [recorded]);
-      for (const { failure } of streams) if (failure !== null) onFailure('recording an event', failure);
-      more = rows.length === 200 && recorded.length > 0;
+      await sql.query('delete from delivery.outbox where event_id = any ($1)', [streams.flatMap(({ recorded }) => recorded)]);
+      more = rows.length === pageMax;
+      for (const { stream, failure } of streams) {
+        if (failure === null) continue;
+        onFailure('recording an event', failure);
+        // Of a ledger that is away the next ones would say the same.
+        if (isAway(failure)) more = false;
+        else heldBack.set(stream, now + heldBackMs);
+      }
     }
   };
   const start = (): Promise<void> => {
@@ -71,11 +87,17 @@ const byStream = (rows: readonly Row[]): Map<string, Row[]> => {
   return streams;
 };
 
+const isAway = (failure: unknown): boolean =>
+  failure instanceof Problem && (failure.code === 'unavailable' || failure.code === 'overloaded');
+
+interface Appended {
+  readonly stream: string;
+  readonly recorded: readonly string[];
+  readonly failure: unknown;
+}
 /** Up to the first that fails. */
-async function appendInOrder(
-  ledger: Pick<Ledger, 'record'>,
-  rows: readonly Row[],
-): Promise<{ readonly recorded: readonly string[]; readonly failure: unknown }> {
+async function appendInOrder(ledger: Pick<Ledger, 'record'>, rows: readonly Row[]): Promise<Appended> {
+  const stream = rows[0]?.stream_id ?? '';
   const recorded: string[] = [];
   for (const { event_id, org_id, category, stream_id, type, actor, data } of rows) {
     // The appender checks data against the schema of the type.
@@ -83,9 +105,9 @@ async function appendInOrder(
     try {
       await ledger.record({ category, id: stream_id, org: org_id }, [draft]);
     } catch (error) {
-      return { recorded, failure: error };
+      return { stream, recorded, failure: error };
     }
     recorded.push(event_id);
   }
-  return { recorded, failure: null };
+  return { stream, recorded, failure: null };
 }

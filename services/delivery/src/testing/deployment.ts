@@ -84,7 +84,7 @@ export async function startDeployment(postgres: TestPostgres) {
     const post = postVia({ privateHosts, timeoutMs: 25_000 });
     const failures: unknown[] = [];
     const onFailure = (_: string, error: unknown): void => void failures.push(error);
-    const record = recorder(sql, ledger, onFailure);
+    const record = recorder(sql, ledger, clock, onFailure);
     const finish: CourierPorts['finish'] = (claimed) => finishMessage({ table: deliveries, checkpointAt: checkpoints(sql), wait }, claimed);
     const usual: CourierPorts = { table: deliveries, finish, send: sendSigned(post), clock, chance: () => 0.5, record, onFailure };
     const courier = new Courier({ ...usual, ...instead(usual) });
