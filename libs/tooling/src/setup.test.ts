@@ -82,6 +82,28 @@ describe('handing over', () => {
     expect((await once(child, 'exit'))[1]).toBe('SIGTERM');
   });
 
+  it('ends with the npm that it came from, whose shell hands no signal on', async () => {
+    const command = path.join(dir, 'long.cjs');
+    fs.writeFileSync(
+      command,
+      "process.on('SIGTERM', () => { console.log('told'); process.exit(0); }); console.log('up'); setInterval(() => {}, 1e6)",
+    );
+    const inner = `const { handOver } = await import(${JSON.stringify(path.join(bin, 'setup/hand-over.mjs'))}); handOver(${JSON.stringify(command)}, [], process.env);`;
+    const outer = `require('node:child_process').spawn(process.execPath, ['--input-type=module', '-e', ${JSON.stringify(inner)}], { stdio: 'inherit' })`;
+    const shell = spawn(process.execPath, ['-e', outer], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, npm_lifecycle_event: 'up' },
+    });
+    const said: string[] = [];
+    shell.stdout.on('data', (text) => {
+      said.push(String(text));
+      if (said.length === 1) shell.kill('SIGKILL');
+    });
+    // The pipe closes when the last of the three has ended.
+    await once(shell.stdout, 'end');
+    expect(said.join('')).toBe('up\ntold\n');
+  });
+
   it('lets the command decide what a signal means', async () => {
     const child = handOver("process.on('SIGTERM', () => process.exit(0)); console.log('up'); setInterval(() => {}, 1e6)");
     await once(child.stdout, 'data');
