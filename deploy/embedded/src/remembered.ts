@@ -48,6 +48,9 @@ export async function choosePorts(layout: HomeLayout, caller: Environment, prefe
     nats: await choose(last('nats')),
     postgres: await choose(last('postgres')),
   };
-  writeFileAtomically(layout.portsFile, JSON.stringify(ports));
+  // Where a stack listened that lived as long as one command is nobody's address; remembered, it would keep `up` from the well-known ports for ever.
+  const { nats, postgres } = ports;
+  const listeners = preferWellKnown ? ports : { public: last('public'), control: last('control'), llm: last('llm') };
+  writeFileAtomically(layout.portsFile, JSON.stringify({ ...listeners, nats, postgres }));
   return ports;
 }
