@@ -1,4 +1,5 @@
 import type { EventView } from '@fluidbox/contracts';
+import { dollarsOf } from './money';
 import { oneLine, type Paint, plain, wrapped } from './paint';
 
 /** More of what an agent says is in `--json`. */
@@ -10,7 +11,7 @@ const raw = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
 /** Of a field that is one word: whoever wrote it neither steers the terminal nor begins a line of its own. Names of tools come from the sandbox. */
 const text = (value: unknown): string => plain(raw(value)).replaceAll(/[\t\n]+/g, ' ');
-const usd = (microUsd: unknown): string => `$${((typeof microUsd === 'number' ? microUsd : 0) / 1e6).toFixed(4)}`;
+const usd = (microUsd: unknown): string => dollarsOf(typeof microUsd === 'number' ? microUsd : 0);
 
 const flow = (said: string, width: number): string => wrapped(said, width).join(`\n${indent}`);
 

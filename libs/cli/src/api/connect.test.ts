@@ -36,6 +36,7 @@ describe('whom a command talks to', () => {
     expect(await codeOf(connect({ FLUIDBOX_API_URL: url }))).toBe(2);
     expect(await codeOf(connect({ FLUIDBOX_API_URL: url, FLUIDBOX_TOKEN_FILE: '/does/not/exist' }))).toBe(2);
     expect(await codeOf(connect({ FLUIDBOX_API_URL: url, FLUIDBOX_TOKEN_FILE: '/dev/null' }))).toBe(2);
+    expect(await codeOf(connect({ FLUIDBOX_API_URL: url, FLUIDBOX_TOKEN: ' ' }))).toBe(2);
   });
 
   it('where nothing answers, the address and the code 9 say so', async () => {

@@ -34,6 +34,7 @@ export async function withApi<T>(
 const adminToken = (up: UpFile): string => readNamedText(up.files.admin_token, 'admin token').trim();
 
 function tokenOf({ FLUIDBOX_TOKEN: token, FLUIDBOX_TOKEN_FILE: file }: Environment): string | undefined {
+  if (token?.trim() === '') throw new CommandFailure('FLUIDBOX_TOKEN: is empty; set it to a token, or unset it', exitCodes.usage);
   if (token !== undefined || file === undefined) return token;
   const held = readNamedText(file, 'FLUIDBOX_TOKEN_FILE').trim();
   if (held === '')

@@ -189,7 +189,7 @@ describe('policy backtest and diff', () => {
     await expect(backtestPolicies({ from: good, to: wider }, recordedCalls(broken), output)).rejects.toThrow(`${broken}:1: projection.`);
     const misspelt = file('misspelt.jsonl', '{"tool":"Bash","inpt":{}}\n');
     await expect(backtestPolicies({ from: good, to: wider }, recordedCalls(misspelt), output)).rejects.toThrow(
-      `${misspelt}:1: input: Invalid input`,
+      `${misspelt}:1: input: must be an object`,
     );
     await expect(backtestPolicies({ from: good, to: wider }, recordedCalls(path.join(dir, 'none.jsonl')), output)).rejects.toThrow(
       'none.jsonl',

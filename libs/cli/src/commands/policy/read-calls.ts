@@ -6,7 +6,11 @@ import { exitCodes } from '../../exit-codes';
 import { CommandFailure } from '../../failure';
 import { unusable } from '../../named-file';
 
-const Call = z.strictObject({ tool: z.string().min(1), input: z.record(z.string(), z.unknown()), cwd: z.string().optional() });
+const Call = z.strictObject({
+  tool: z.string('must be a text').min(1, 'must not be empty'),
+  input: z.record(z.string(), z.unknown(), 'must be an object'),
+  cwd: z.string('must be a text').optional(),
+});
 
 /** What stands beside a recorded call, whichever form it has. */
 const recorded = {
