@@ -363,6 +363,7 @@ describe('witnessed heads', () => {
     const heads = `${await witnessOf(await whole())}\n${await witnessOf(other)}\n`;
     expect(verifyBundle(await whole(), trusted, heads)).toMatchObject({ verdict: 'verified', witnessed: last });
     expect(verifyBundle(await whole(), trusted, JSON.stringify({ seq: 3, jws: heads.split('\n')[0] })).witnessed).toBe(3);
+    expect(verifyBundle(await whole(), trusted, heads.replaceAll('\n', '\r\n'))).toMatchObject({ verdict: 'verified', witnessed: last });
   });
 
   it('may end in a torn line, wherever a crash tore it; one in the middle is wrong', async () => {
@@ -402,6 +403,9 @@ describe('witnessed heads', () => {
     });
     expect(verifyBundle(rewritten, trusted).verdict).toBe('verified');
     expect(verifyBundle(rewritten, trusted, heads).finding?.what).toContain('was witnessed at event 3');
+    const moved = await sampleBundle({ org: 'other', events: sampleEvents(), checkpoints: [{ seq: last, key }] });
+    expect(verifyBundle(moved, trusted).verdict).toBe('verified');
+    expect(outcome(verifyBundle(moved, trusted, heads))).toEqual({ verdict: 'tampered', seq: 1 });
   });
 });
 

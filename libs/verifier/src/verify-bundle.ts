@@ -311,7 +311,8 @@ class Reading {
 
   /** Heads that somebody else kept. Answers the last one of this run. */
   witness(file: string): number {
-    const lines = file.split('\n');
+    // Copied from one system to another it may have got other line ends.
+    const lines = file.split(/\r?\n/);
     // Whoever writes it ends each line with a newline. What stands behind the last one is whole, or what a crash left of a line.
     const unended = lines.pop() ?? '';
     if (isTorn(unended)) this.notes.push('the last line of the witness file is torn, as a crash leaves it: nothing was compared with it');
@@ -326,8 +327,10 @@ class Reading {
       const [header, payload = '', signature] = jws.split('.');
       const body = base64url(payload, 'a witnessed head').toString('utf8');
       const head = object(parsed(body), 'a witnessed head');
-      if (head.stream !== this.stream || head.org !== this.org) continue;
+      if (head.stream !== this.stream) continue;
       this.signerOf(body, `${header}..${signature}`);
+      // A run has one organisation: under another one it was written anew.
+      if (head.org !== this.org) throw new Wrong(`the run was witnessed in the organisation ${String(head.org)}, not in ${this.org}`, 1);
       this.agrees(Number(head.seq), head.hash, `the head that was witnessed at event ${String(head.seq)}`);
       last = Math.max(last, Number(head.seq));
     }
