@@ -18,6 +18,7 @@ const silenceMs = 60_000;
 /** Before its first mutant a worker runs every test once. */
 const startMs = 300_000;
 const killRateMin = 0.9;
+const noteEvery = 500;
 
 function allMutants(): Mutant[] {
   return packageFiles(root, leftOut).sources.flatMap((file) => findMutants(file, fs.readFileSync(file, 'utf8')).mutants);
@@ -85,12 +86,18 @@ async function main(): Promise<number> {
   const started = performance.now();
   const judged: Judged[] = [];
   const shares = Array.from({ length: workers }, (_, k) => chosen.filter((_mutant, i) => i % workers === k));
-  await Promise.all(shares.map((share) => judgeShare(share, (one) => void judged.push(one))));
+  const secondsSince = (): string => ((performance.now() - started) / 1000).toFixed(0);
+  const note = (one: Judged): void => {
+    judged.push(one);
+    // All of them take half an hour or more.
+    if (judged.length % noteEvery === 0)
+      process.stderr.write(`fluidbox: ${judged.length} of ${chosen.length} mutants after ${secondsSince()} s\n`);
+  };
+  await Promise.all(shares.map((share) => judgeShare(share, note)));
   for (const { mutant, killedBy } of judged) if (killedBy === null) process.stdout.write(`survived ${describe(mutant)}\n`);
   const killed = judged.filter(({ killedBy }) => killedBy !== null).length;
-  const seconds = ((performance.now() - started) / 1000).toFixed(0);
   process.stdout.write(
-    `${judged.length} mutants, ${killed} killed (${((killed / judged.length) * 100).toFixed(1)} % of a sample of ${all.length}, ${seconds} s)\n`,
+    `${judged.length} mutants, ${killed} killed (${((killed / judged.length) * 100).toFixed(1)} % of a sample of ${all.length}, ${secondsSince()} s)\n`,
   );
   return killed / judged.length >= killRateMin ? 0 : 1;
 }
