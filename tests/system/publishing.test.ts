@@ -118,8 +118,8 @@ describe('publishing over recorded runs', () => {
     const history = JSON.parse((await cli('policy', 'history', 'demo', '--json')).stdout) as { version: number; summary: string }[];
     expect(history.map(({ version, summary }) => [version, summary])).toEqual([
       [3, 'revert to version 1'],
-      [2, 'imported'],
-      [1, 'imported'],
+      [2, 'published from demo.yaml'],
+      [1, 'published from demo.yaml'],
     ]);
   });
 
