@@ -40,12 +40,17 @@ describe('the command line', () => {
   });
 
   it.each([
-    ['policy', 'explain', '--policy', 'x', '--calls', 'y', '--tool', 'Bash'],
-    ['policy', 'backtest', '--from', 'x', '--to', 'y', '--calls', 'z', '--own-runs'],
-    ['policy', 'import', '--name', 'x', '--file', 'y', '--out', 'z'],
-    ['policy', 'import', '--name', 'x', '--file', 'y', '--format', 'claude', '--config', 'z'],
-  ])('ignores no option without a word: %s %s %s …', async (...words) => {
-    await expect(parse(buildProgram(), words)).rejects.toMatchObject({ exitCode: 2 });
+    ['policy explain --policy x --calls y --tool Bash', '--calls FILE stands in the place of --tool'],
+    ['policy explain --policy x --tool Bash --cwd rel', '--cwd rel: must be an absolute path'],
+    ['policy backtest --from x --to y --calls z --own-runs', '--since and --own-runs choose among'],
+    ['policy backtest --from x --to y --calls z --since 2026-11-01', '--since and --own-runs choose among'],
+    ['policy import --name x --file y --out z', '--out goes with --format'],
+    ['policy import --name x --file y --format claude --config z', '--config goes with --format codex'],
+  ])('ignores no option without a word: %s', async (words, message) => {
+    await expect(parse(buildProgram(), words.split(' '))).rejects.toMatchObject({
+      message: expect.stringContaining(message),
+      exitCode: 2,
+    });
   });
 
   it('names the statuses it knows', async () => {

@@ -161,6 +161,5 @@ describe('backtests as a service, on Postgres and NATS', () => {
     const report = await backtest(loose, { calls: 2000 });
     expect(report).toMatchObject({ calls: 2000, runs: 20, complete: true, changes: { 'deny→allow': { count: 200 } } });
     if (process.env.FLUIDBOX_MEASURE === '1') process.stderr.write(`2,000 calls of 20 runs in ${report.duration_ms} ms\n`);
-    expect(report.duration_ms).toBeLessThan(5_000);
   });
 });

@@ -19,8 +19,9 @@ export interface ExplainOptions {
 
 /** What the gate would say to a call under this file, which rule says so, and what would change it. */
 export function explainCalls(options: ExplainOptions, output: Output): number {
+  const calls = callsOf(options);
   const file = openPolicyFile(options.policy);
-  for (const call of callsOf(options)) explainOne(file, call, options, output);
+  for (const call of calls) explainOne(file, call, options, output);
   return exitCodes.ok;
 }
 
