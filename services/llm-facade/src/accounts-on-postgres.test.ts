@@ -4,7 +4,7 @@ import { createKekKeyring, createLedger, createPostgresStore, type EventStore, t
 import { accountTotals, runFold } from '@fluidbox/run-stream';
 import { kekFromBytes } from '@fluidbox/seal';
 import { sqlOf } from '@fluidbox/service-kit';
-import { createdRun, fakeClock, startTestPostgres, type TestPostgres } from '@fluidbox/testing';
+import { createdRun, fakeClock, startTestPostgres, type TestPostgres, until } from '@fluidbox/testing';
 import pg from 'pg';
 import { budgetAccounts } from './adapters/budget-accounts';
 import type { Caller } from './app/authorize';
@@ -251,6 +251,33 @@ describe('budgets on a real Postgres, with several facades', () => {
     expect((await stored()).map(({ reserved, spent }) => [reserved, spent])).toEqual(Array.from({ length: 4 }, () => [0, 5_000]));
     const { rows } = await pool.query('select run_id, cost_micro_usd::int as cost from ledger.budget_corrections');
     expect(rows).toEqual([{ run_id: runId, cost: -35_000 }]);
+  });
+
+  it('a correction locks its accounts in the order of their keys, as appends do: one that waits for the first holds none of the others', async () => {
+    const caller = await startRun('a');
+    await ask(0, caller, 40_000);
+    const { accounts } = facade(0);
+    const told = { runId: caller.stream.id, org: 'default', agent: 'a', month: '2026-11', costMicroUsd: 5 };
+    const open = await pool.connect();
+    await open.query('begin');
+    await open.query(`update ledger.budget_accounts set spent = spent + 100 where scope = 'agent:default:a' and period = '2026-11'`);
+    const correcting = accounts.correct({ ...told, reservationId: randomUUID() });
+    await until(async () => {
+      const { rowCount } = await pool.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
+      return rowCount === 1;
+    });
+    const { rows } = await pool.query(
+      `select scope, period from ledger.budget_accounts where period <> 'month' order by 1, 2 for update skip locked`,
+    );
+    await open.query('commit');
+    open.release();
+    await correcting;
+    expect(rows).toEqual([
+      { scope: 'agent:default:a', period: 'total' },
+      { scope: 'org:default', period: '2026-11' },
+      { scope: 'org:default', period: 'total' },
+    ]);
+    expect((await stored()).map(({ spent }) => spent)).toEqual([105, 5, 5, 5]);
   });
 
   it('[BUDGET-4] whatever comes in which order: no account holds more than its limit, and all of it can be computed from the events', async () => {

@@ -55,14 +55,19 @@ export function budgetAccounts(sql: SqlClient): BudgetAccounts {
     },
     correct: async ({ reservationId, runId, org, agent, month, costMicroUsd }) => {
       const keys = accountsOf({ agent }, org, month);
-      // Told once, however often: the accounts move only with the row.
+      // Told once, however often: the accounts move only with the row. They are locked in the order of their keys, as every append locks them: in another one
+      // the two could wait in a circle.
       await sql.query(
         `with told as (
            insert into ledger.budget_corrections (reservation_id, org_id, run_id, agent, month, cost_micro_usd) values ($1, $2, $3, $4, $5, $6)
            on conflict do nothing returning 1
+         ), locked as (
+           select b.scope, b.period from ledger.budget_accounts b
+           where exists (select from told) and (b.scope, b.period) in (select * from unnest($7::text[], $8::text[]))
+           order by b.scope, b.period for update
          )
          update ledger.budget_accounts b set spent = b.spent + $6, updated_at = now()
-         from told, unnest($7::text[], $8::text[]) as k (scope, period) where b.scope = k.scope and b.period = k.period`,
+         from locked l where b.scope = l.scope and b.period = l.period`,
         [reservationId, org, runId, agent, month, costMicroUsd, keys.map(({ scope }) => scope), keys.map(({ period }) => period)],
       );
     },
