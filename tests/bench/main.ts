@@ -24,17 +24,24 @@ async function withServers<T>(work: (servers: () => Promise<Servers>) => Promise
   }
 }
 
+const options = {
+  rounds: { type: 'string' },
+  'slice-ms': { type: 'string' },
+  runs: { type: 'string' },
+  size: { type: 'string', default: 'usual' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+function wordsGiven() {
+  try {
+    return parseArgs({ allowPositionals: true, options });
+  } catch (cause) {
+    throw new Error(`${cause instanceof Error ? cause.message : String(cause)}\n${usage}`);
+  }
+}
+
 async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      rounds: { type: 'string' },
-      'slice-ms': { type: 'string' },
-      runs: { type: 'string' },
-      size: { type: 'string', default: 'usual' },
-      json: { type: 'boolean', default: false },
-    },
-  });
+  const { values, positionals } = wordsGiven();
   const [id = '', ...more] = positionals;
   const bench = Object.hasOwn(benches, id) ? benches[id] : undefined;
   if (bench === undefined || more.length > 0) throw new Error(usage);
