@@ -12,6 +12,7 @@ import {
 import { createKekKeyring, createLedger, createMemoryStore, type EventStore } from '@fluidbox/event-store';
 import { createRunTokenVerifier, generateSigningKey, kekFromBytes, saltedDigest, signRunToken } from '@fluidbox/seal';
 import { fakeClock, sequentialIds } from '@fluidbox/testing';
+import { collectedDiff } from '../domain/collected-diff.fixture';
 import { cancelRun } from './cancel-run';
 import { createRun } from './create-run';
 import { driveRun } from './drive-run';
@@ -142,18 +143,7 @@ function world() {
       },
       async collect() {
         await fact(scheduler, 'sandbox.exited', { generation: 1, sandbox_id: 's1', exit_code: 0, signal: null, cause: 'stopped' });
-        await fact(scheduler, 'artifact.collected', {
-          artifact_id: 'a',
-          kind: 'diff',
-          name: 'changes.diff',
-          content_type: 'text/x-diff',
-          bytes: 1,
-          sha256: digest,
-          truncated: false,
-          files: 1,
-          insertions: 1,
-          deletions: 0,
-        });
+        await fact(scheduler, 'artifact.collected', collectedDiff(digest));
       },
       events: async () => (await store.read(stream)) as readonly TimelineEvent[],
       statuses: async () =>

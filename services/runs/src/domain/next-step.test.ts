@@ -2,6 +2,7 @@ import { type EventDraft, type EventType, eventTypes, runStatuses, runStream } f
 import { evolveRun, initialRun, isTerminal, type RunState } from '@fluidbox/run-stream';
 import { createdRun, recorded } from '@fluidbox/testing';
 import fc from 'fast-check';
+import { collectedDiff } from './collected-diff.fixture';
 import { limits } from './limits';
 import { nextStep, type Watch } from './next-step';
 
@@ -53,18 +54,7 @@ const event = {
   collected: {
     type: 'artifact.collected',
     actor: 'service:scheduler',
-    data: {
-      artifact_id: 'a',
-      kind: 'diff',
-      name: 'changes.diff',
-      content_type: 'text/x-diff',
-      bytes: 1,
-      sha256: digest,
-      truncated: false,
-      files: 1,
-      insertions: 1,
-      deletions: 0,
-    },
+    data: collectedDiff(digest),
   } as EventDraft,
   missing: { type: 'artifact.missing', actor: 'service:scheduler', data: { kind: 'diff', reason: 'no workspace' } } as EventDraft,
   requested: { type: 'tool.requested', actor: 'service:gate', data: { ...call, input_digest: digest, generation: 1 } } as EventDraft,
