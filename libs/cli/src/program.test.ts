@@ -53,6 +53,13 @@ describe('the command line', () => {
     });
   });
 
+  it('says in its help which options it cannot do without', () => {
+    const run = buildProgram().commands.find((command) => command.name() === 'run');
+    const help = run?.helpInformation() ?? '';
+    expect(help).toMatch(/--task <text> +what the agent shall do \(required\)/);
+    expect(help).toMatch(/--ref <ref> +branch, tag or full commit id for --git\n/);
+  });
+
   it('names the statuses it knows', async () => {
     await expect(parse(buildProgram(), ['list', '--status', 'nonsense'])).rejects.toThrow(/awaiting_approval/);
   });

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { Command } from 'commander';
+import { Command, Help, type Option } from 'commander';
 import { z } from 'zod';
 import { registrations } from './commands';
 import { exitCodeLines } from './exit-codes';
@@ -26,6 +26,9 @@ function versionOfRepository(): string {
   return z.object({ version: z.string().default('0.0.0') }).parse(manifest).version;
 }
 
+/** Commander knows which options a command cannot do without, and leaves it to the first try to say so. */
+const describedOption = (option: Option): string => `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`;
+
 /** Whoever calls a command wrongly is told so as of any other failure, and where the help of that command is. */
 function namedInErrors(command: Command, words: string): void {
   command
@@ -42,6 +45,7 @@ export function buildProgram(): Command {
     // `policy get --version 3` is an option of its own.
     .enablePositionalOptions()
     .addHelpText('after', `${environmentHelp}\n${exitCodesHelp}`)
+    .configureHelp({ optionDescription: describedOption })
     .exitOverride();
   for (const register of registrations) register(program);
   namedInErrors(program, program.name());

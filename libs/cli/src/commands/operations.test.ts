@@ -86,6 +86,15 @@ describe('reports', () => {
     expect(err.filter((line) => line.includes('there are more groups'))).toHaveLength(2);
   });
 
+  it('say how a rule is named, where rules are counted', async () => {
+    const { output, err } = outputOf();
+    const decisions = api({ decisions: async ({ by }) => ({ by, ...period, data: [] }) });
+    await decisionsCommand(decisions, { by: 'tool' }, output);
+    expect(err.join('\n')).not.toContain('policy@version');
+    await decisionsCommand(decisions, { by: 'rule' }, output);
+    expect(err.join('\n')).toContain('policy@version#place');
+  });
+
   it('are the answer itself for machines', async () => {
     const { output, out } = outputOf(true);
     const summary = { by: 'day' as const, ...period, data: [] };

@@ -36,6 +36,7 @@ export async function decisionsCommand(api: ApiClient, options: Period & { by: G
     return exitCodes.ok;
   }
   output.err(`${summary.from} to ${summary.to}, days in UTC; ask: calls that waited for a person, who then allowed or denied them`);
+  if (options.by === 'rule') output.err('a rule is policy@version#place in its tools, counted from 0, and the entry that decided');
   const rows = summary.data.map((group) => [String(group.allow), String(group.deny), String(group.ask), group.key]);
   output.out(table([['ALLOW', 'DENY', 'ASK', options.by.toUpperCase()], ...rows]));
   if (summary.truncated) output.err(moreGroups);
