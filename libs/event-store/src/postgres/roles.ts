@@ -5,8 +5,11 @@ import { typesOf } from '../domain/appenders';
 
 type Grants = Readonly<Record<string, string>>;
 
+/** All but the place in the global order and the transaction: those the database gives, and readers of that order go by them. */
+const eventColumns =
+  'org_id, stream, category, seq, event_id, type, event_version, generation, occurred_at, actor, body, body_digest, prev_hash, hash';
 const appends: Grants = {
-  'ledger.events': 'select, insert',
+  'ledger.events': `select, insert (${eventColumns})`,
   'ledger.content': 'select, insert',
   'ledger.documents': 'select, insert',
   'ledger.run_keys': 'select, insert',

@@ -148,6 +148,20 @@ describe('schema, roles and row-level security', () => {
     await expect(write('tool.requested', own)).resolves.toBeDefined();
   });
 
+  it('lets nobody choose the place of an event in the global order, or its transaction: followers would never see what stands before it', async () => {
+    const gate = as('gate');
+    const insert = (column: string, value: string) =>
+      gate.query(
+        `insert into ledger.events (org_id, stream, category, seq, event_id, type, event_version, generation, occurred_at, actor, body, body_digest, prev_hash, hash${column})
+         overriding system value
+         select 'default', 'run-placed', 'run', 1, gen_random_uuid(), 'tool.requested', 1, 0, now(), 'x', b, sha256(b), '', ''${value}
+         from (select '{"org":"default","stream":"run-placed","type":"tool.requested","version":1}'::bytea as b) as body`,
+      );
+    await expect(insert(', global_position', ', 1000000000')).rejects.toMatchObject({ code: '42501' });
+    await expect(insert(', txid', ", '5'::xid8")).rejects.toMatchObject({ code: '42501' });
+    await expect(insert('', '')).resolves.toMatchObject({ rowCount: 1 });
+  });
+
   it('lets a head go forward only, and a closed stream stay closed, whoever writes', async () => {
     const run = newRun();
     const store = createPostgresStore({ url: testServiceUrl(database.url, 'runs') });
