@@ -128,6 +128,18 @@ describe('verify', () => {
     });
   });
 
+  it('tells a file that holds no head from a record that a head contradicts', async () => {
+    const verify = (heads: string) => run('verify', bundle, '--keys', keys, '--witness', file('heads', heads));
+    expect(await verify('not a head\n')).toMatchObject({ code: 2, said: expect.stringContaining('holds no head') });
+    const heads = [...text.matchAll(/^\{"checkpoint":(.*),"jws":"([^"]+)"\}$/gm)]
+      .map(([, checkpoint = '', jws = '']) => jws.replace('..', `.${Buffer.from(checkpoint).toString('base64url')}.`))
+      .join('\n');
+    expect(heads).toContain('.');
+    expect((await verify(`${heads}\n`)).code).toBe(0);
+    expect((await verify(`${heads}\nnot a head\n`)).code).toBe(1);
+    expect((await verify('')).code).toBe(0);
+  });
+
   it('compares a file with the artifacts of the run', async () => {
     expect((await run('verify', bundle, '--keys', keys, '--artifact', file('diff', 'diff'))).code).toBe(0);
     expect(await run('verify', bundle, '--keys', keys, '--artifact', file('other', 'other'))).toMatchObject({ code: 1 });

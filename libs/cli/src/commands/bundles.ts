@@ -52,7 +52,7 @@ export interface VerifyOptions {
 export function verifyCommand(file: string, options: VerifyOptions, output: Output): number {
   const bundle = readNamedBytes(file, 'bundle');
   const { trust, from } = trustOf(options);
-  const report = verifyBundle(bundle, trust, options.witness === undefined ? undefined : readNamedText(options.witness, '--witness'));
+  const report = verifyBundle(bundle, trust, options.witness === undefined ? undefined : witnessedHeads(options.witness));
   const strangers = report.finding === null ? strangeFiles(report, options.artifact ?? []) : [];
   const accepted = report.verdict === 'incomplete' && options.partial === true && report.signedTo > 0;
   const code = strangers.length > 0 ? exitCodes.run_failed : accepted ? exitCodes.ok : exitCodeOf[report.verdict];
@@ -61,6 +61,18 @@ export function verifyCommand(file: string, options: VerifyOptions, output: Outp
     for (const line of [...strangers.map((each) => `NOT AN ARTIFACT  ${each}: the run signed no such bytes`), ...reportLines(report, from)])
       output.out(line);
   return code;
+}
+
+/** A file of something else says nothing about the run: it must not look as if the record were wrong. */
+function witnessedHeads(file: string): string {
+  const text = readNamedText(file, '--witness');
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
+  if (lines.length > 0 && !lines.some((line) => line.startsWith('{') || /^[\w-]+\.[\w-]+\.[\w-]+$/.test(line)))
+    throw new CommandFailure(
+      `--witness ${file}: holds no head; one stands on a line, a compact JWS or an object with a member jws`,
+      exitCodes.usage,
+    );
+  return text;
 }
 
 /** Whom to trust comes from the caller, or from the deployment of this folder; never from the bundle. */
