@@ -22,11 +22,14 @@ export const defaultBudgets: Budgets = {
   max_tool_calls: 100,
 };
 
+/** Costs are counted in millionths of a dollar; less would round to nothing, which is another limit than was meant. */
+const leastUsd = 0.000_001;
+
 /** What a person writes: dollars as a decimal number, any subset. */
 export const BudgetsInput = z.strictObject({
   max_wall_clock_secs: Budgets.shape.max_wall_clock_secs.optional(),
   max_tokens: Budgets.shape.max_tokens.optional(),
-  max_cost_usd: z.number().positive().max(1e6).nullable().optional(),
+  max_cost_usd: z.number().min(leastUsd).max(1e6).nullable().optional(),
   max_tool_calls: Budgets.shape.max_tool_calls.optional(),
 });
 export type BudgetsInput = z.infer<typeof BudgetsInput>;
@@ -65,7 +68,11 @@ export const budgetWarnAt = 0.8;
 /** A limit for all time or for every month, this one included; `null` lifts it. */
 export const SetBudgetBody = z.strictObject({
   period: z.enum(['total', 'month']),
-  max_cost_usd: z.number().nonnegative().max(1e9).nullable(),
+  max_cost_usd: z
+    .number()
+    .max(1e9)
+    .refine((usd) => usd === 0 || usd >= leastUsd, `must be 0 or at least ${leastUsd}`)
+    .nullable(),
 });
 export type SetBudgetBody = z.infer<typeof SetBudgetBody>;
 export const BudgetView = z.strictObject({

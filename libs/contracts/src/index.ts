@@ -6,6 +6,7 @@ export * from './commands';
 export * from './deployment';
 export * from './harnesses';
 export * from './ids';
+export { issueWords, type Kinds } from './issue-words';
 export * from './parse';
 export * from './policy-api';
 export * from './policy-document';

@@ -1,9 +1,9 @@
-import { PolicyDocument } from '@fluidbox/contracts';
+import { issueWords, type Kinds, PolicyDocument } from '@fluidbox/contracts';
 
 type Issue = NonNullable<ReturnType<typeof PolicyDocument.safeParse>['error']>['issues'][number];
 
 /** How the kinds of value are called by whoever writes YAML. */
-const kinds: Readonly<Record<string, string>> = {
+const kinds: Kinds = {
   string: 'a text',
   number: 'a number',
   int: 'a whole number',
@@ -15,20 +15,8 @@ const kinds: Readonly<Record<string, string>> = {
 
 /** What is wrong in words of the language; what the schema says in its own words already stays. */
 export function wordsOf(issue: Issue): string {
-  const [cause] = issue.code === 'invalid_key' ? issue.issues : [];
-  if (cause !== undefined) return wordsOf(cause);
-  if ((issue.code === 'too_small' || issue.code === 'too_big') && issue.message.startsWith('Too ')) return boundWords(issue);
-  if (issue.code !== 'invalid_type' || !issue.message.startsWith('Invalid input')) return issue.message;
-  if (issue.path.length === 0 && issue.message.endsWith('received null')) return 'is empty: a policy has a name and tools';
-  const kind = kinds[issue.expected] ?? issue.expected;
-  return issue.message.endsWith('received undefined') ? `is missing: must be ${kind}` : `must be ${kind}`;
-}
-
-function boundWords(issue: Extract<Issue, { code: 'too_small' | 'too_big' }>): string {
-  const what = issue.origin === 'array' ? ' entries' : issue.origin === 'string' ? ' characters' : '';
-  const bound = issue.code === 'too_small' ? issue.minimum : issue.maximum;
-  const edge = issue.code === 'too_small' ? (issue.inclusive === false ? 'more than' : 'at least') : 'at most';
-  return `must ${what === '' ? 'be' : 'have'} ${edge} ${bound}${what}`;
+  const isNothing = issue.code === 'invalid_type' && issue.path.length === 0 && issue.message.endsWith('received null');
+  return isNothing ? 'is empty: a policy has a name and tools' : issueWords(issue, kinds);
 }
 
 /** Of a key that the language does not have at this place: a list of rules with one key misspelt says it where the key stands. */
