@@ -1,14 +1,4 @@
-import {
-  approvalIdOf,
-  type DecisionSource,
-  type EventData,
-  type EventDraft,
-  type HistoryCondition,
-  Problem,
-  type RuleRef,
-  type Verdict,
-} from '@fluidbox/contracts';
-import { ENGINE_VERSION, type GateProjection } from '@fluidbox/policy';
+import { approvalIdOf, type EventDraft, Problem } from '@fluidbox/contracts';
 import {
   acceptsWork,
   type CallState,
@@ -22,26 +12,10 @@ import {
   type RunState,
   toolCallsUsed,
 } from '@fluidbox/run-stream';
+import { approvalRequested, decision, denial, type PermissionRequest, requested, type Scope } from './call-events';
 import { guardEvents, isReached, sameCallCount } from './guards';
 import { type FrozenRules, judgeByRules, type Ruling } from './rules';
 
-/**
- * One permission call. A call id is decided once: the first answer stays, a faithful retry gets it again, another call under the same
- * id is refused once. A new call goes through the stages of `decideNewCall`, and every verdict is a group of events.
- */
-export interface PermissionRequest {
-  readonly toolCallId: string;
-  readonly tool: string;
-  readonly input: Readonly<Record<string, unknown>>;
-  readonly inputDigest: string;
-  /** Digests of the fields that are compared with what the model asked for; absent where nothing is compared. */
-  readonly inputFields?: Readonly<Record<string, string>> | undefined;
-  readonly generation: number;
-  readonly projection: GateProjection;
-  /** The history conditions of the policy that the call counts for. */
-  readonly matches: readonly HistoryCondition[];
-  readonly summary: string;
-}
 export interface PermissionContext {
   readonly now: number;
   readonly rules: FrozenRules;
@@ -64,6 +38,10 @@ export const refusalsRecordedMax = 32;
 
 const gone = { code: 'session_terminal', message: 'The run accepts no more work.' } as const;
 
+/**
+ * One permission call. A call id is decided once: the first answer stays, a faithful retry gets it again, another call under the same
+ * id is refused once. A new call goes through the stages of `decideNewCall`, and every verdict is a group of events.
+ */
 export function decidePermission(run: RunState, request: PermissionRequest, context: PermissionContext): Decided {
   if (!exists(run)) return { events: [], result: new Problem('not_found', 'there is no such run') };
   const lease = leaseRefusal(run, request.generation, context.now);
@@ -191,12 +169,6 @@ function followRules(run: RunState, request: PermissionRequest, context: Permiss
   }
 }
 
-interface Scope {
-  readonly key: string;
-  readonly digest: string;
-  /** False: nobody can say what a grant would cover. The call can only be approved this once: its key fits no other. */
-  readonly isNamed: boolean;
-}
 function scopeOf(request: PermissionRequest, { policy }: Ruling, context: PermissionContext): Scope {
   const named = policy?.scopeKey ?? null;
   const key = named ?? `${request.tool}#${request.toolCallId}`.slice(0, 512);
@@ -215,26 +187,7 @@ function askPerson(
   if (policy === null) throw new Error('an ask without a policy verdict');
   const approvalId = approvalIdOf(run.runId ?? '', request.toolCallId);
   const expiresAt = Math.min(context.now + policy.approvalTtlSecs * 1000, run.deadlineAt ?? Number.POSITIVE_INFINITY);
-  const rule = ruleOf(ruling);
-  const approval: EventDraft = {
-    type: 'approval.requested',
-    actor: 'service:gate',
-    data: {
-      tool_call_id: request.toolCallId,
-      tool: request.tool,
-      approval_id: approvalId,
-      input_digest: request.inputDigest,
-      scope: scope.isNamed ? policy.approvalScope : 'once',
-      scope_digest: scope.digest,
-      approvers: policy.approvers,
-      exclude_requester: policy.excludeRequester,
-      policy_digest: context.rules.policyDigest,
-      engine_version: ENGINE_VERSION,
-      expires_at: new Date(expiresAt).toISOString(),
-      ...(rule === null ? {} : { rule }),
-    },
-    content: { reason: policy.reason, risk: policy.risk, scope_key: scope.key },
-  };
+  const approval = approvalRequested(request, context.rules, { ruling, policy, approvalId, expiresAt, scope });
   return { events: [requested(request), ...warnings, approval], result: { kind: 'pending', approvalId, expiresAt } };
 }
 
@@ -255,81 +208,4 @@ function answerAgain(run: RunState, known: CallState, request: PermissionRequest
   if (known.decision !== null) return { events: [], result: { kind: 'stored', call: known } };
   if (known.approval === null) throw new Error('a call that is neither decided nor waiting');
   return { events: [], result: { kind: 'pending', approvalId: known.approval.approvalId, expiresAt: known.approval.expiresAt } };
-}
-
-const requested = (request: PermissionRequest): EventDraft => ({
-  type: 'tool.requested',
-  actor: 'runner',
-  data: {
-    tool_call_id: request.toolCallId,
-    tool: request.tool,
-    input_digest: request.inputDigest,
-    ...(request.inputFields === undefined ? {} : { input_fields: request.inputFields }),
-    generation: request.generation,
-    ...(request.matches.length === 0 ? {} : { matches: [...request.matches] }),
-  },
-  content: { input: request.input, summary: request.summary },
-  projection: request.projection,
-});
-
-interface Denial {
-  readonly source: DecisionSource;
-  readonly code: string;
-  readonly reason: string;
-  readonly message: string;
-}
-
-/** A refusal that needed no policy. */
-const denial = (request: PermissionRequest, { source, code, reason, message }: Denial): EventDraft[] => [
-  requested(request),
-  {
-    type: 'tool.decision',
-    actor: 'service:gate',
-    data: { tool_call_id: request.toolCallId, tool: request.tool, verdict: 'deny', source, input_digest: request.inputDigest, code },
-    content: { reason, message },
-  },
-];
-
-interface Judged extends Omit<Ruling, 'source' | 'verdict'> {
-  readonly verdict: Verdict;
-  readonly source: DecisionSource;
-}
-
-function decision(
-  request: PermissionRequest,
-  rules: FrozenRules,
-  ruling: Judged,
-  more: Partial<EventData<'tool.decision'>> = {},
-): EventDraft {
-  const rule = ruleOf(ruling);
-  const verdict = ruling.verdict === 'allow' ? 'allow' : 'deny';
-  return {
-    type: 'tool.decision',
-    actor: 'service:gate',
-    data: {
-      tool_call_id: request.toolCallId,
-      tool: request.tool,
-      verdict,
-      source: ruling.source,
-      input_digest: request.inputDigest,
-      code: ruling.code,
-      policy_digest: rules.policyDigest,
-      engine_version: ENGINE_VERSION,
-      ...(ruling.originalVerdict === null ? {} : { original_verdict: ruling.originalVerdict }),
-      ...(rule === null ? {} : { rule }),
-      ...more,
-    },
-    content: { reason: ruling.reason, message: verdict === 'allow' ? '' : ruling.message },
-  };
-}
-
-/** Ledger data is kept for ever, so it names the entry of the policy that decided, never the agent's own text. */
-function ruleOf({ policy }: Pick<Ruling, 'policy'>): RuleRef | null {
-  if (policy === null || policy.ruleIndex === null) return null;
-  const part = policy.parts.find((one) => one.verdict === policy.verdict && policy.verdict !== 'allow');
-  return {
-    index: policy.ruleIndex,
-    ...(policy.ruleLine === null ? {} : { line: policy.ruleLine }),
-    ...(part === undefined ? {} : { part: part.rule.slice(0, 200) }),
-  };
 }
