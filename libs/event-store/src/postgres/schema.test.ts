@@ -148,6 +148,24 @@ describe('schema, roles and row-level security', () => {
     await expect(write('tool.requested', own)).resolves.toBeDefined();
   });
 
+  it('refuses a body that a reader could not parse: it would stop all who follow the global order', async () => {
+    const write = (body: Buffer) =>
+      as('gate').query(
+        `insert into ledger.events (org_id, stream, category, seq, event_id, type, event_version, generation, occurred_at, actor, body, body_digest, prev_hash, hash)
+         values ('default', 'run-parsed', 'run', 1, gen_random_uuid(), 'tool.requested', 1, 0, now(), 'x', $1::bytea, sha256($1::bytea), '', '')`,
+        [body],
+      );
+    const end = '"org":"default","stream":"run-parsed","type":"tool.requested","version":1}';
+    for (const start of ['', '{"data":{},,', '{"data":{', '[', '{"data":{}}{'])
+      await expect(write(Buffer.from(`${start}${end}`))).rejects.toMatchObject({ code: '22P02' });
+    await expect(write(Buffer.concat([Buffer.from('{"data":"'), Buffer.of(0xff), Buffer.from(`",${end}`)]))).rejects.toMatchObject({
+      code: '22021',
+    });
+    await expect(write(Buffer.from(`{"data":{},\n${end}`))).rejects.toThrow('policy "events_body_json"');
+    const texts = JSON.stringify({ nul: '\u0000', line: 'a\nb\u2028', other: '\ud83d\ude00 é', number: 1e21 });
+    await expect(write(Buffer.from(`{"data":${texts},${end}`))).resolves.toMatchObject({ rowCount: 1 });
+  });
+
   it('lets nobody choose the place of an event in the global order, or its transaction: followers would never see what stands before it', async () => {
     const gate = as('gate');
     const insert = (column: string, value: string) =>
