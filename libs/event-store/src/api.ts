@@ -73,6 +73,11 @@ export interface EventStore {
   readSealed(stream: StreamRef, options?: { after?: number; limit?: number; bytesMax?: number }): Promise<readonly SealedEvent[]>;
   /** Heads of many streams of one organisation, by name: who waits for news of thousands of them asks once. */
   heads(org: string, streams: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Single events of many streams of one organisation in one query, by name and seq, in no order; what is not there is left out. */
+  eventsAt(
+    org: string,
+    places: readonly { readonly stream: string; readonly seq: number }[],
+  ): Promise<readonly (RecordedEvent & { readonly hash: string; readonly body: string })[]>;
   /** Sealed content of events of one stream. */
   readContent(stream: StreamRef, seqs: readonly number[], keyClass: ContentClass): Promise<ReadonlyMap<number, Buffer>>;
   /** Global order. Never skips a late commit: stops before the oldest open writing transaction. */

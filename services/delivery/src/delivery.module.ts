@@ -29,7 +29,8 @@ export function deliveryModule({ sql, ledger, store, clock, ids, log }: ServiceC
   const post = postVia({ privateHosts: config.privateHosts });
   const onFailure = (doing: string, error: unknown): void => log.error({ err: error }, `${doing} failed; it is tried again`);
   const record = recorder(sql, ledger, clock, onFailure);
-  const finish: CourierPorts['finish'] = (claimed) => finishMessage({ table: deliveries, checkpointAt: checkpoints(sql), wait }, claimed);
+  const checkpointAt = checkpoints(sql);
+  const finish: CourierPorts['finish'] = (claimed) => finishMessage({ checkpointAt, wait }, claimed);
   const courier = new Courier({ table: deliveries, finish, send: sendSigned(post), clock, chance: Math.random, record, onFailure });
   const wake = (): void => courier.wake();
   const manage: ManagePorts = {

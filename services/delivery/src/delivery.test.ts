@@ -286,6 +286,208 @@ describe('delivery, on Postgres, to real receivers', () => {
     await until(async () => (await deployment.recorded()).filter(({ type }) => type === 'callback.delivered').length === 60);
   });
 
+  /** Deliveries that wait, and a courier that has not been told of them. */
+  const add = async (process: Process, webhook: WebhookWithSecret, count: number): Promise<string[]> => {
+    const quiet = { ...process.manage, wake: () => undefined };
+    const ids: string[] = [];
+    for (let n = 0; n < count; n += 1) ids.push((await testWebhook(quiet, { principal: ada, webhook_id: webhook.id })).id);
+    return ids;
+  };
+  const claim = (process: Process) => process.deliveries.claim({ room: 1_000, now: deployment.clock.now() });
+  const delivered = { state: 'delivered', status: 204, reason: null, nextAttemptAt: null, disables: false } as const;
+
+  it('takes, begins, settles and records a page in one transaction each', async () => {
+    const process = deployment.startProcess([]);
+    const webhook = await subscribe(process, 'https://hooks.example.com/');
+    const ids = await add(process, webhook, 100);
+    const took = async <T>(work: () => Promise<T>): Promise<[T, number]> => {
+      const before = process.counts.transactions;
+      const result = await work();
+      return [result, process.counts.transactions - before];
+    };
+    const now = deployment.clock.now();
+    const [page, claims] = await took(() => claim(process));
+    expect([page.length, claims]).toEqual([64, 1]);
+    const [begun, begins] = await took(() => Promise.all(page.map((each) => process.deliveries.begin(each, each.body, now))));
+    expect([begun.map((each) => each?.id), begins]).toEqual([page.map(({ id }) => id), 1]);
+    const [, settles] = await took(() => Promise.all(page.map((each) => process.deliveries.settle(each, delivered, now))));
+    expect(settles).toBe(1);
+    // One read and one delete; two connections of the appender share what is appended.
+    const [, records] = await took(() => process.record());
+    expect(records).toBe(2);
+    const { rows } = await deployment.admin.query<{ events: number; appends: number }>(
+      `select count(*)::integer as events, count(distinct xmin::text)::integer as appends from ledger.events where category = 'delivery'`,
+    );
+    expect(rows[0]?.events).toBe(64);
+    expect(rows[0]?.appends).toBeLessThanOrEqual(2);
+    const rest = await claim(process);
+    expect(new Set([...page, ...rest].map(({ id }) => id))).toEqual(new Set(ids));
+  });
+
+  it('sends 256 messages to one receiver in fewer transactions than there are messages, eight at once', async () => {
+    const hooks = await receiver();
+    const held: ServerResponse[] = [];
+    let most = 0;
+    hooks.answer = (_, response) => {
+      most = Math.max(most, held.push(response));
+      // Eight are under way, and no ninth comes.
+      if (held.length === 8) for (const each of held.splice(0)) each.writeHead(204).end();
+    };
+    const process = deployment.startProcess([hooks.host]);
+    const webhook = await subscribe(process, hooks.url);
+    await add(process, webhook, 256);
+    process.counts.transactions = 0;
+    process.courier.wake();
+    await until(async () => (await deployment.recorded()).filter(({ type }) => type === 'callback.delivered').length === 256);
+    await process.courier.stop();
+    expect(process.counts.transactions).toBeLessThan(256);
+    expect([new Set(hooks.received.map(idOf)).size, hooks.received.length, most]).toEqual([256, 256, 8]);
+    expect(process.failures).toEqual([]);
+  });
+
+  it('makes the deliveries of many events with one look at their runs and one insert', async () => {
+    const process = deployment.startProcess([]);
+    const [mine, other] = [
+      await subscribe(process, 'https://hooks.example.com/', 'fixer'),
+      await subscribe(process, 'https://b.example.com/'),
+    ];
+    const runs: StreamRef[] = [];
+    for (const agent of ['fixer', 'fixer', 'planner']) runs.push(await deployment.startRun(agent));
+    for (const run of runs) await deployment.finish(run);
+    const events = (await Promise.all(runs.map((run) => process.store.read(run)))).flat().filter(({ type }) => type === 'run.result');
+    const looks = jest.spyOn(process.store, 'eventsAt');
+    process.counts.statements = 0;
+    await process.follower.handle(events, process.manage.sql);
+    expect([looks.mock.calls.length, process.counts.statements]).toEqual([1, 2]);
+    expect((await deliveriesOf(process, mine)).map(({ run_id }) => run_id).sort()).toEqual(
+      runs
+        .slice(0, 2)
+        .map(({ id }) => id)
+        .sort(),
+    );
+    expect(await deliveriesOf(process, other)).toHaveLength(3);
+    const { rows } = await deployment.admin.query<{ body: string }>('select body from delivery.deliveries where webhook_id = $1', [
+      other.id,
+    ]);
+    const told = rows.map(({ body }) => JSON.parse(body).data).map(({ run_id, agent, head }) => [run_id, agent, head.hash]);
+    const expected = await Promise.all(
+      runs.map(async (run, n) => [run.id, n < 2 ? 'fixer' : 'planner', (await process.store.readWithHashes(run)).at(-1)?.hash]),
+    );
+    expect(told.sort()).toEqual(expected.sort());
+  });
+
+  it('[WEBHOOK-5] one attempt that cannot be settled keeps back no other, and is made again under its id', async () => {
+    const hooks = await receiver();
+    const process = deployment.startProcess([hooks.host]);
+    const webhook = await subscribe(process, hooks.url);
+    const ids = await add(process, webhook, 8);
+    const bad = String(ids[3]);
+    await deployment.admin.query(`
+      create function delivery.refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+      create trigger refuse before update on delivery.deliveries for each row
+        when (new.id = '${bad}' and new.state = 'delivered') execute function delivery.refuse()`);
+    process.courier.wake();
+    const others = async () => (await deliveriesOf(process, webhook)).filter(({ state }) => state === 'delivered').map(({ id }) => id);
+    await until(async () => (await others()).length === 7);
+    expect(await others()).not.toContain(bad);
+    await until(() => process.failures.length > 0);
+    expect(process.failures).toMatchObject([{ message: 'refused' }]);
+    await deployment.admin.query('drop trigger refuse on delivery.deliveries');
+    deployment.advance(30_001);
+    process.courier.wake();
+    await settled(process, webhook, 8);
+    expect(hooks.received.map(idOf).filter((id) => id === bad)).toEqual([bad, bad]);
+    expect(hooks.received).toHaveLength(9);
+    const { rows } = await deployment.admin.query('select attempt, reason from delivery.attempts where delivery_id = $1 order by attempt', [
+      bad,
+    ]);
+    expect(rows).toEqual([
+      { attempt: 1, reason: 'process_lost' },
+      { attempt: 2, reason: null },
+    ]);
+  });
+
+  it('[WEBHOOK-5] what a process had taken and not begun when it died costs no attempt', async () => {
+    const hooks = await receiver();
+    const dying = deployment.startProcess([hooks.host]);
+    const webhook = await subscribe(dying, hooks.url);
+    const ids = await add(dying, webhook, 20);
+    expect(await claim(dying)).toHaveLength(20);
+    const next = deployment.startProcess([hooks.host]);
+    expect(await claim(next)).toEqual([]);
+    deployment.advance(30_001);
+    next.courier.wake();
+    const all = await settled(next, webhook, 20);
+    expect(all.every(({ state, attempts }) => state === 'delivered' && attempts === 1)).toBe(true);
+    expect(hooks.received.map(idOf).sort()).toEqual(ids.sort());
+    expect((await deployment.admin.query("select 1 from delivery.attempts where reason = 'process_lost'")).rowCount).toBe(0);
+  });
+
+  it('a process that stops gives back what it has not begun, and waits for what it has', async () => {
+    const hooks = await receiver();
+    const held: ServerResponse[] = [];
+    hooks.answer = (_, response) => void held.push(response);
+    const stopping = deployment.startProcess([hooks.host]);
+    const webhook = await subscribe(stopping, hooks.url);
+    await add(stopping, webhook, 20);
+    stopping.courier.wake();
+    await until(() => held.length === 8);
+    const stopped = stopping.courier.stop();
+    await until(
+      async () => (await deployment.admin.query('select 1 from delivery.deliveries where leased_until is not null')).rowCount === 8,
+    );
+    hooks.answer = (_, response) => void response.writeHead(204).end();
+    for (const response of held) response.writeHead(204).end();
+    await stopped;
+    const next = deployment.startProcess([hooks.host]);
+    next.courier.wake();
+    const all = await settled(next, webhook, 20);
+    expect(all.every(({ state, attempts }) => state === 'delivered' && attempts === 1)).toBe(true);
+    expect(hooks.received).toHaveLength(20);
+  });
+
+  it('[WEBHOOK-6] a receiver belongs to one process at a time, so its bound holds over all of them', async () => {
+    const [one, two] = [deployment.startProcess([]), deployment.startProcess([])];
+    const [first, second] = [await subscribe(one, 'https://hooks.example.com/'), await subscribe(one, 'https://b.example.com/')];
+    await add(one, first, 100);
+    // Both ask at the same time.
+    const pages = await Promise.all([claim(one), claim(two)]);
+    expect(pages.map(({ length }) => length).sort((a, b) => a - b)).toEqual([0, 64]);
+    const [owner, other] = pages[0]?.length === 64 ? [one, two] : [two, one];
+    await add(one, second, 1);
+    expect((await claim(other)).map(({ webhookId }) => webhookId)).toEqual([second.id]);
+    const page = pages.flat();
+    await Promise.all(page.slice(0, 63).map((each) => owner.deliveries.giveBack(each)));
+    expect(await claim(other)).toEqual([]);
+    await owner.deliveries.giveBack(page[63] as (typeof page)[number]);
+    expect(await claim(other)).toHaveLength(64);
+  });
+
+  it('[WEBHOOK-2] what was taken before a rotation is signed with the new secret, and before a removal is not sent', async () => {
+    const process = deployment.startProcess([]);
+    const webhook = await subscribe(process, 'https://hooks.example.com/');
+    await add(process, webhook, 2);
+    const [first, second] = await claim(process);
+    if (first === undefined || second === undefined) throw new Error('nothing was claimed');
+    const { secret } = await rotateSecret(process.manage, { principal: ada, webhook_id: webhook.id });
+    const now = deployment.clock.now();
+    expect((await process.deliveries.begin(first, first.body, now))?.secrets).toMatchObject({ secret, old: { secret: webhook.secret } });
+    await removeWebhook(process.manage, { principal: ada, webhook_id: webhook.id });
+    expect(await process.deliveries.begin(second, second.body, now)).toBeNull();
+  });
+
+  it('begins nothing once its lease has ended', async () => {
+    const process = deployment.startProcess([]);
+    await add(process, await subscribe(process, 'https://hooks.example.com/'), 2);
+    const [first, second] = await claim(process);
+    if (first === undefined || second === undefined) throw new Error('nothing was claimed');
+    const at = (ms: number): Date => new Date(deployment.clock.now().getTime() + ms);
+    expect(await process.deliveries.begin(first, first.body, at(25_000))).toMatchObject({ id: first.id });
+    expect(await process.deliveries.begin(second, second.body, at(31_000))).toBeNull();
+    // Twice is once.
+    expect(await process.deliveries.begin(first, first.body, at(26_000))).toBeNull();
+  });
+
   it('[WEBHOOK-6] one receiver of 100 that never answers, with much waiting for it, delays no other', async () => {
     const [hooks, dead] = [await receiver(), await receiver()];
     const held: ServerResponse[] = [];

@@ -2,7 +2,18 @@ import type { StreamRef } from '@fluidbox/contracts';
 import type { EventStore } from '../api';
 import type { MemoryTables, StoredEvent } from './memory-tables';
 
-type Reads = 'read' | 'readWithHashes' | 'readSealed' | 'heads' | 'readContent' | 'readAll' | 'scan' | 'head' | 'wrappedKeys' | 'document';
+type Reads =
+  | 'read'
+  | 'readWithHashes'
+  | 'readSealed'
+  | 'heads'
+  | 'eventsAt'
+  | 'readContent'
+  | 'readAll'
+  | 'scan'
+  | 'head'
+  | 'wrappedKeys'
+  | 'document';
 const withHash = (event: StoredEvent) => ({ ...event.recorded, hash: event.hash.toString('hex'), body: event.body });
 
 export function memoryReads(tables: MemoryTables): Pick<EventStore, Reads> {
@@ -28,6 +39,12 @@ export function memoryReads(tables: MemoryTables): Pick<EventStore, Reads> {
           return found?.org === org ? [[name, found.events.length] as const] : [];
         }),
       ),
+    eventsAt: async (org, places) =>
+      places.flatMap(({ stream, seq }) => {
+        const found = tables.streams.get(stream);
+        const event = found?.org === org ? found.events[seq - 1] : undefined;
+        return event === undefined ? [] : [withHash(event)];
+      }),
     readContent: async (stream, seqs, keyClass) => {
       const found = new Map<number, Buffer>();
       for (const seq of seqs) {

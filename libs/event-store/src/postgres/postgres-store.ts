@@ -69,6 +69,7 @@ export function createPostgresStore(options: PostgresStoreOptions): EventStore {
     readWithHashes: (stream, page) => reader.readWithHashes(stream, page?.after ?? 0, page?.limit ?? pageMax),
     readSealed: (stream, page) => reader.readSealed(stream, page?.after ?? 0, page?.limit ?? pageMax, page?.bytesMax),
     heads: (org, streams) => reader.heads(org, streams),
+    eventsAt: (org, places) => reader.eventsAt(org, places),
     readContent: (stream, seqs, keyClass) => reader.readContent(stream, seqs, keyClass),
     readAll: async ({ after, limit, categories }) => {
       // Pages may hold nothing of these categories: go on until there is something or the end.

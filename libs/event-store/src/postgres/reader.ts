@@ -20,6 +20,15 @@ interface EventRow {
 type TextRow = Pick<EventRow, 'seq' | 'global_position'> & { readonly body: Buffer | string };
 const recordedRow = (row: TextRow): RecordedEvent =>
   recordedOf(Number(row.seq), Number(row.global_position), JSON.parse(row.body.toString()) as LedgerBody);
+interface HashAndBody {
+  readonly hash: string;
+  readonly body: string;
+}
+const hashedRow = (row: EventRow): RecordedEvent & HashAndBody => ({
+  ...recordedRow(row),
+  hash: row.hash.toString('hex'),
+  body: row.body.toString('utf8'),
+});
 /** What is folded: as text, because bytes would travel as hexadecimal digits. What is verified stays bytes, whatever somebody made of them. */
 const foldedColumns = "seq, global_position, convert_from(body, 'UTF8') as body";
 
@@ -35,13 +44,9 @@ export class Reader {
     return page === undefined ? [] : recordedPage(page);
   }
 
-  async readWithHashes(stream: StreamRef, after: number, limit: number): Promise<(RecordedEvent & { hash: string; body: string })[]> {
+  async readWithHashes(stream: StreamRef, after: number, limit: number): Promise<(RecordedEvent & HashAndBody)[]> {
     return (await this.#rows<EventRow>('ledger-read-hashes', pageOf('seq, global_position, body, hash'), stream, after, limit)).map(
-      (row) => ({
-        ...recordedRow(row),
-        hash: row.hash.toString('hex'),
-        body: row.body.toString('utf8'),
-      }),
+      hashedRow,
     );
   }
 
@@ -74,9 +79,7 @@ export class Reader {
       }),
     );
     return rows.map((row) => ({
-      ...recordedRow(row),
-      hash: row.hash.toString('hex'),
-      body: row.body.toString('utf8'),
+      ...hashedRow(row),
       sealed: { ...(row.rest === null ? {} : { rest: row.rest }), ...(row.projection === null ? {} : { projection: row.projection }) },
     }));
   }
@@ -89,6 +92,17 @@ export class Reader {
       ]),
     );
     return new Map(rows.map((row) => [row.stream, Number(row.seq)]));
+  }
+
+  async eventsAt(org: string, places: readonly { stream: string; seq: number }[]): Promise<(RecordedEvent & HashAndBody)[]> {
+    const { rows } = await this.runAs(org, (client) =>
+      client.query<EventRow>(
+        `select seq, global_position, body, hash from unnest($2::text[], $3::bigint[]) place (stream, seq)
+         join ledger.events using (stream, seq) where org_id = $1`,
+        [org, places.map(({ stream }) => stream), places.map(({ seq }) => seq)],
+      ),
+    );
+    return rows.map(hashedRow);
   }
 
   async readContent(stream: StreamRef, seqs: readonly number[], keyClass: ContentClass): Promise<Map<number, Buffer>> {

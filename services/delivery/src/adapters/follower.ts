@@ -1,12 +1,4 @@
-import {
-  actionableEvent,
-  type RecordedEvent,
-  runStream,
-  type StreamRef,
-  timelineEvent,
-  type WebhookEvent,
-  webhookEvents,
-} from '@fluidbox/contracts';
+import { actionableEvent, type RecordedEvent, timelineEvent, type WebhookEvent, webhookEvents } from '@fluidbox/contracts';
 import type { EventStore, LogFollower, SqlClient } from '@fluidbox/event-store';
 import { uuidV5 } from '@fluidbox/seal';
 import type { Clock } from '@fluidbox/service-kit';
@@ -15,7 +7,7 @@ import { type ApprovalRequested, approvalMessage, type RunResult, resultMessage 
 
 export interface FollowerPorts {
   readonly sql: SqlClient;
-  readonly store: Pick<EventStore, 'read' | 'readWithHashes'>;
+  readonly store: Pick<EventStore, 'eventsAt'>;
   readonly deliveries: Pick<DeliveryTable, 'add'>;
   readonly clock: Clock;
   readonly publicUrl: string;
@@ -53,50 +45,70 @@ async function deliveriesOf(ports: FollowerPorts, events: readonly RecordedEvent
      where org_id = any ($1) and removed_at is null and disabled_at is null`,
     [[...new Set(events.map((event) => event.org))]],
   );
-  const made: NewDelivery[] = [];
+  const asked: Asked[] = [];
   for (const each of subscribers.length === 0 ? [] : events) {
     const event = actionableEvent(each);
     if (event.type !== 'approval.requested' && event.type !== 'run.result') continue;
     // Whoever subscribes is told of what comes after, also when the follower is behind.
-    const asked = subscribers.filter(
+    const by = subscribers.filter(
       (one) => one.org_id === event.org && one.events.includes(event.type) && one.created_at.getTime() <= Date.parse(event.occurredAt),
     );
-    if (asked.length > 0) made.push(...(await deliveriesFor(ports, event, asked)));
+    if (by.length > 0) asked.push({ event, by });
   }
-  return made;
+  const known = await lookUp(ports.store, asked);
+  return asked.flatMap((each) => deliveriesFor(ports, each, known));
 }
 
-async function deliveriesFor(ports: FollowerPorts, event: Told, asked: readonly Subscriber[]): Promise<NewDelivery[]> {
-  const stream = runStream(event.stream.slice('run-'.length), event.org);
-  const agent = await agentOf(ports.store, stream);
-  const wanted = asked.filter((each) => each.agent === null || each.agent === agent);
-  if (wanted.length === 0) return [];
-  const run = { runId: stream.id, agent };
+/** An event, and who asked for such. */
+interface Asked {
+  readonly event: Told;
+  readonly by: readonly Subscriber[];
+}
+
+function deliveriesFor(ports: FollowerPorts, { event, by }: Asked, known: Known): NewDelivery[] {
+  const runId = event.stream.slice('run-'.length);
+  const agent = agentOf(known(event.stream, 1));
+  const run = { runId, agent };
   const message =
     event.type === 'approval.requested'
       ? approvalMessage(event, run, ports.publicUrl)
-      : resultMessage(event, run, await hashOf(ports.store, stream, event.seq));
+      : resultMessage(event, run, known(event.stream, event.seq).hash);
+  const wanted = by.filter((each) => each.agent === null || each.agent === agent);
   return wanted.map((each) => ({
     id: uuidV5(event.org, 'delivery', `${each.id} ${event.eventId}`),
     webhookId: each.id,
     org: event.org,
     type: event.type,
-    runId: stream.id,
+    runId,
     eventId: event.eventId,
     message,
     expiresAt: event.type === 'approval.requested' ? event.data.expires_at : null,
   }));
 }
 
-async function agentOf(store: FollowerPorts['store'], stream: StreamRef): Promise<string> {
-  const [first] = await store.read(stream, { limit: 1 });
-  const created = first === undefined ? null : timelineEvent(first);
-  if (created?.type !== 'session.created') throw new Error(`run ${stream.id} does not begin with session.created`);
-  return created.data.agent;
+type Known = (stream: string, seq: number) => RecordedEvent & { readonly hash: string };
+
+/** The first event of each run, which names its agent, and those that are told of, for their hashes: one query for each organisation, not two for each event. */
+async function lookUp(store: FollowerPorts['store'], asked: readonly Asked[]): Promise<Known> {
+  const found = new Map<string, RecordedEvent & { readonly hash: string }>();
+  for (const org of new Set(asked.map(({ event }) => event.org))) {
+    const places = asked
+      .filter(({ event }) => event.org === org)
+      .flatMap(({ event: { stream, seq } }) => [
+        { stream, seq: 1 },
+        { stream, seq },
+      ]);
+    for (const event of await store.eventsAt(org, places)) found.set(`${event.stream} ${event.seq}`, event);
+  }
+  return (stream, seq) => {
+    const event = found.get(`${stream} ${seq}`);
+    if (event === undefined) throw new Error(`event ${seq} of ${stream} is not there`);
+    return event;
+  };
 }
 
-async function hashOf(store: FollowerPorts['store'], stream: StreamRef, seq: number): Promise<string> {
-  const [event] = await store.readWithHashes(stream, { after: seq - 1, limit: 1 });
-  if (event?.seq !== seq) throw new Error(`event ${seq} of run ${stream.id} is not there`);
-  return event.hash;
+function agentOf(first: RecordedEvent): string {
+  const created = timelineEvent(first);
+  if (created?.type !== 'session.created') throw new Error(`${first.stream} does not begin with session.created`);
+  return created.data.agent;
 }

@@ -5,11 +5,41 @@ import type { Clock, Ledger, SqlClient } from '@fluidbox/event-store';
 type Told = Extract<EventType, `webhook.${string}` | `callback.${string}`>;
 type Stream = StreamRef & { readonly category: 'webhook' | 'delivery' };
 
+/** An event as it goes into the outbox. */
+export interface Telling {
+  readonly stream: Stream;
+  readonly actor: string;
+  readonly type: Told;
+  readonly data: object;
+}
+export const telling = <T extends Told>(stream: Stream, actor: string, type: T, data: EventData<T>): Telling => ({
+  stream,
+  actor,
+  type,
+  data,
+});
+
 /** In the transaction of what it tells of. */
-export async function tell<T extends Told>(tx: SqlClient, stream: Stream, actor: string, type: T, data: EventData<T>): Promise<void> {
+export const tell = <T extends Told>(tx: SqlClient, stream: Stream, actor: string, type: T, data: EventData<T>): Promise<void> =>
+  tellAll(tx, [telling(stream, actor, type, data)]);
+
+export async function tellAll(tx: SqlClient, tellings: readonly Telling[]): Promise<void> {
+  if (tellings.length === 0) return;
   await tx.query(
-    'insert into delivery.outbox (event_id, org_id, category, stream_id, type, actor, data) values ($1, $2, $3, $4, $5, $6, $7)',
-    [randomUUID(), stream.org, stream.category, stream.id, type, actor, JSON.stringify(data)],
+    `insert into delivery.outbox (event_id, org_id, category, stream_id, type, actor, data)
+     select event_id, org_id, category, stream_id, type, actor, data
+     from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::jsonb[])
+       with ordinality t (event_id, org_id, category, stream_id, type, actor, data, number)
+     order by number`,
+    [
+      tellings.map(() => randomUUID()),
+      tellings.map(({ stream }) => stream.org),
+      tellings.map(({ stream }) => stream.category),
+      tellings.map(({ stream }) => stream.id),
+      tellings.map(({ type }) => type),
+      tellings.map(({ actor }) => actor),
+      tellings.map(({ data }) => JSON.stringify(data)),
+    ],
   );
 }
 

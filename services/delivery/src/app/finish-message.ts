@@ -1,11 +1,10 @@
 import type { WebhookMessage } from '@fluidbox/contracts';
 import { withCheckpoint } from '../domain/message';
-import type { Claimed, DeliveryTable } from './ports';
+import type { Claimed } from './ports';
 
 export interface FinishPorts {
   /** The signed checkpoint of this head, or null while there is none. */
   readonly checkpointAt: (stream: string, seq: number) => Promise<string | null>;
-  readonly table: Pick<DeliveryTable, 'replaceBody'>;
   readonly wait: (ms: number) => Promise<unknown>;
 }
 
@@ -13,10 +12,10 @@ export interface FinishPorts {
 const looksMs = [5, 10, 20, 40, 80, 160, 320, 640, 725] as const;
 
 /**
- * The body as it goes out. A result waits here for the checkpoint of its head, only before the first attempt: it is stored before it is sent, so that every attempt
- * has the same bytes. An attempt waits by itself, so one that waits delays no other.
+ * The body as it goes out. A result waits here for the checkpoint of its head, only before the first attempt, which stores it before it is sent, so that every one
+ * has the same bytes. It waits before its turn, so it delays no other.
  */
-export async function finishMessage({ checkpointAt, table, wait }: FinishPorts, claimed: Claimed): Promise<string> {
+export async function finishMessage({ checkpointAt, wait }: FinishPorts, claimed: Claimed): Promise<string> {
   if (claimed.type !== 'run.result' || claimed.attempt > 1) return claimed.body;
   // Written by this service.
   const message = JSON.parse(claimed.body) as WebhookMessage;
@@ -28,7 +27,5 @@ export async function finishMessage({ checkpointAt, table, wait }: FinishPorts, 
     await wait(ms);
     jws = await checkpointAt(stream, seq);
   }
-  if (jws === null) return claimed.body;
-  const body = JSON.stringify(withCheckpoint(message, jws));
-  return (await table.replaceBody(claimed, body)) ? body : claimed.body;
+  return jws === null ? claimed.body : JSON.stringify(withCheckpoint(message, jws));
 }

@@ -52,12 +52,20 @@ export interface WebhookTable {
 export interface Claimed {
   readonly id: string;
   readonly webhookId: string;
-  readonly lease: string;
   readonly type: MessageType;
+  /** Of the attempt that is to begin, over all and in this schedule. */
   readonly attempt: number;
   readonly tries: number;
   readonly body: string;
   readonly expiresAt: number | null;
+  /** Its receiver failed last. */
+  readonly failing: boolean;
+}
+
+/** What an attempt sends. */
+export interface Sending {
+  readonly id: string;
+  readonly body: string;
   /** Null as in `Webhook`: the attempt fails, and so does no other. */
   readonly secrets: WebhookSecrets | null;
 }
@@ -77,10 +85,15 @@ export interface DeliveryTable {
   list(org: string, webhookId: string, state: DeliveryState | null): Promise<readonly DeliveryView[]>;
   /** Settled ones only; false when it is pending or not there. */
   sendAgain(org: string, webhookId: string, id: string, now: Date): Promise<boolean>;
-  /** Takes what is due, records that an attempt begins, and answers it. */
+  /** Takes what is due: for each receiver a page, one while it fails, none while another process has something of it. */
   claim(options: { readonly room: number; readonly now: Date }): Promise<readonly Claimed[]>;
-  /** Before the first attempt. False when the lease went to somebody else. */
-  replaceBody(claimed: Claimed, body: string): Promise<boolean>;
+  /** What was claimed and not begun: anybody may take it. */
+  giveBack(claimed: Claimed): Promise<void>;
+  /**
+   * Records that an attempt begins, with the bytes of this one and every later one, and leases it anew. Null: it is not to be sent, because its lease has
+   * ended or the delivery was cancelled.
+   */
+  begin(claimed: Claimed, body: string, now: Date): Promise<Sending | null>;
   /** Records what came of the attempt. Nothing changes when the lease went to somebody else or the delivery was cancelled. */
   settle(claimed: Claimed, settlement: Settlement, now: Date): Promise<void>;
   /** When the next one is due or a lease ends. */
@@ -108,10 +121,10 @@ export interface ByPrincipal {
 }
 
 export interface CourierPorts {
-  readonly table: Pick<DeliveryTable, 'claim' | 'settle' | 'nextDue'>;
+  readonly table: Pick<DeliveryTable, 'claim' | 'giveBack' | 'begin' | 'settle' | 'nextDue'>;
   /** The body as it is to be sent. */
   readonly finish: (claimed: Claimed) => Promise<string>;
-  readonly send: (claimed: Claimed, now: number) => Promise<Outcome>;
+  readonly send: (sending: Sending, now: number) => Promise<Outcome>;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly chance: () => number;

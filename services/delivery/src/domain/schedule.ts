@@ -30,12 +30,12 @@ export interface AttemptContext {
   readonly expiresAt: number | null;
 }
 
+export const isYes = (outcome: Outcome): boolean => outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300;
+
 /** What comes after an attempt. Only 2xx is yes; 410 is no for ever; everything else may be mended on the other side. */
 export function nextStep(outcome: Outcome, { tries, now, chance, expiresAt }: AttemptContext): Step {
-  if (outcome.kind === 'answered') {
-    if (outcome.status >= 200 && outcome.status < 300) return { kind: 'delivered' };
-    if (outcome.status === 410) return { kind: 'dead', reason: 'gone', disables: true };
-  }
+  if (isYes(outcome)) return { kind: 'delivered' };
+  if (outcome.kind === 'answered' && outcome.status === 410) return { kind: 'dead', reason: 'gone', disables: true };
   const reason = reasonOf(outcome);
   const wait = waitsSecs[tries - 1];
   if (wait === undefined) return { kind: 'dead', reason, disables: false };

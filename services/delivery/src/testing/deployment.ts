@@ -14,12 +14,13 @@ import {
   createLedger,
   createPostgresStore,
   type RunningFollower,
+  type SqlClient,
   startFollower,
   testServiceUrl,
 } from '@fluidbox/event-store';
 import { runFold } from '@fluidbox/run-stream';
 import { grantedKeyring, kekFromBytes } from '@fluidbox/seal';
-import { sqlOf } from '@fluidbox/service-kit';
+import { type SqlPool, sqlOf } from '@fluidbox/service-kit';
 import { createdRun, type TestPostgres, until } from '@fluidbox/testing';
 import pg from 'pg';
 import { checkpoints } from '../adapters/checkpoints';
@@ -36,6 +37,28 @@ import type { CourierPorts, ManagePorts } from '../app/ports';
 
 const digest = `sha256:${'a'.repeat(64)}`;
 export const ada = { name: 'ada', role: 'admin', org: 'default' } as const;
+
+interface Counts {
+  statements: number;
+  /** A statement of its own is one too. */
+  transactions: number;
+}
+const counted = (sql: SqlPool, counts: Counts): SqlPool => {
+  const within = (client: SqlClient, transactions: 0 | 1): SqlClient => ({
+    query: (text, values) => {
+      counts.statements += 1;
+      counts.transactions += transactions;
+      return client.query(text, values);
+    },
+  });
+  return {
+    ...within(sql, 1),
+    transaction: (work) => {
+      counts.transactions += 1;
+      return sql.transaction((tx) => work(within(tx, 0)));
+    },
+  };
+};
 
 /** One database, and as many processes of this service as a test wants; the clock is the real one, moved on by the test. */
 export async function startDeployment(postgres: TestPostgres) {
@@ -67,7 +90,8 @@ export async function startDeployment(postgres: TestPostgres) {
   /** `instead` replaces parts of the process, to break it. */
   function startProcess(privateHosts: readonly string[], instead: (ports: CourierPorts) => Partial<CourierPorts> = () => ({})) {
     const pool = poolOf('delivery');
-    const sql = sqlOf(pool);
+    const counts = { statements: 0, transactions: 0 };
+    const sql = counted(sqlOf(pool), counts);
     const store = createPostgresStore({ pool });
     const ledger = createLedger({ store, keyring: grantedKeyring('delivery'), clock, ids, service: 'delivery' });
     let looks = 0;
@@ -85,7 +109,8 @@ export async function startDeployment(postgres: TestPostgres) {
     const failures: unknown[] = [];
     const onFailure = (_: string, error: unknown): void => void failures.push(error);
     const record = recorder(sql, ledger, clock, onFailure);
-    const finish: CourierPorts['finish'] = (claimed) => finishMessage({ table: deliveries, checkpointAt: checkpoints(sql), wait }, claimed);
+    const checkpointAt = checkpoints(sql);
+    const finish: CourierPorts['finish'] = (claimed) => finishMessage({ checkpointAt, wait }, claimed);
     const usual: CourierPorts = { table: deliveries, finish, send: sendSigned(post), clock, chance: () => 0.5, record, onFailure };
     const courier = new Courier({ ...usual, ...instead(usual) });
     const manage: ManagePorts = {
@@ -126,7 +151,7 @@ export async function startDeployment(postgres: TestPostgres) {
       }
       await until(async () => (await admin.query('select 1 from delivery.deliveries where leased_until is not null')).rowCount === 0);
     };
-    return { manage, looked, courier, deliveries, record, follower, follow, store, failures };
+    return { manage, looked, courier, deliveries, record, follower, follow, store, failures, counts };
   }
 
   const ask = (stream: StreamRef, call: string, about: Partial<EventData<'approval.requested'>> = {}) =>
