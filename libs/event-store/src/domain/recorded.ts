@@ -21,8 +21,12 @@ export const recordedOf = (seq: number, globalPosition: number, body: LedgerBody
     version: body.version,
     actor: body.actor,
     occurredAt: body.occurred_at,
-    data: body.data,
+    data: dataOf(body.data),
   });
+
+/** A service that was taken over can append any JSON under its own types; it must not stop those who read a whole page. */
+const dataOf = (data: unknown): LedgerBody['data'] =>
+  data !== null && typeof data === 'object' && !Array.isArray(data) ? (data as LedgerBody['data']) : {};
 
 /** From another process: parsed, because it did not come out of our own table. */
 export const recordedOfLog = (event: LogEvent): RecordedEvent =>
