@@ -450,8 +450,22 @@ describe('delivery, on Postgres, to real receivers', () => {
     const [one, two] = [deployment.startProcess([]), deployment.startProcess([])];
     const [first, second] = [await subscribe(one, 'https://hooks.example.com/'), await subscribe(one, 'https://b.example.com/')];
     await add(one, first, 100);
-    // Both ask at the same time.
-    const pages = await Promise.all([claim(one), claim(two)]);
+    // Both ask while neither has committed.
+    const gate = await deployment.admin.connect();
+    await gate.query('select pg_advisory_lock(42)');
+    await deployment.admin.query(`
+      create function delivery.wait() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock_shared(42); return new; end $$;
+      create trigger wait before update on delivery.deliveries for each row execute function delivery.wait()`);
+    const asked = Promise.all([claim(one), claim(two)]);
+    await until(
+      async () =>
+        (await deployment.admin.query("select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"))
+          .rowCount === 2,
+    );
+    await gate.query('select pg_advisory_unlock(42)');
+    gate.release();
+    const pages = await asked;
+    await deployment.admin.query('drop trigger wait on delivery.deliveries');
     expect(pages.map(({ length }) => length).sort((a, b) => a - b)).toEqual([0, 64]);
     const [owner, other] = pages[0]?.length === 64 ? [one, two] : [two, one];
     await add(one, second, 1);
@@ -512,6 +526,12 @@ describe('delivery, on Postgres, to real receivers', () => {
     // Once it has failed, one at a time.
     await until(async () => (await failures()) === 8);
     await until(() => dead.received.length === 9);
+    // What had been taken for it is given back.
+    await until(
+      async () =>
+        (await deployment.admin.query('select 1 from delivery.deliveries where webhook_id = $1 and leased_until is not null', [silent.id]))
+          .rowCount === 1,
+    );
     await testWebhook(process.manage, { principal: ada, webhook_id: (healthy[0] as WebhookWithSecret).id });
     await until(() => hooks.received.length === 100);
     expect(dead.received).toHaveLength(9);

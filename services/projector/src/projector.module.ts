@@ -1,7 +1,7 @@
 import { loadSigningKey, signCheckpoint } from '@fluidbox/seal';
 import type { ServiceContext } from '@fluidbox/service-kit';
 import { type DynamicModule, Module } from '@nestjs/common';
-import { checkpointsSince, lastSigned, liveRuns, saveCheckpoint } from './adapters/checkpoint-table';
+import { checkpointsSince, liveRuns, saveCheckpoints, standings } from './adapters/checkpoint-table';
 import { LogEar } from './adapters/log-ear';
 import { postgresReadTables } from './adapters/read-tables';
 import { dueRebuilds, liveVersion, postgresRebuilds, rebuildFailed } from './adapters/rebuild-table';
@@ -51,8 +51,8 @@ export function projectorModule(context: ServiceContext, config: Config): Dynami
     clock,
     kid: key.kid,
     sign: (checkpoint) => signCheckpoint(key, checkpoint),
-    lastSigned,
-    save: saveCheckpoint,
+    standings,
+    save: saveCheckpoints,
     witness: tellAll(witnesses, unwitnessed),
     live: new LiveRuns(checkpointEveryMs),
   };

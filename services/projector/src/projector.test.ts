@@ -6,6 +6,7 @@ import {
   type EventStore,
   type LogFollower,
   type RunningFollower,
+  type SqlClient,
   startFollower,
   testServiceUrl,
   verifyChain,
@@ -15,7 +16,7 @@ import { sqlOf } from '@fluidbox/service-kit';
 import { startTestPostgres, type TestPostgres, until } from '@fluidbox/testing';
 import fc from 'fast-check';
 import pg from 'pg';
-import { checkpointsSince, lastSigned, liveRuns, saveCheckpoint } from './adapters/checkpoint-table';
+import { checkpointsSince, liveRuns, saveCheckpoints, standings } from './adapters/checkpoint-table';
 import { checkpointFollower, readModelFollower, republishFollower } from './adapters/followers';
 import { LogEar } from './adapters/log-ear';
 import { askForReplay, parkedEvents } from './adapters/parked-table';
@@ -25,7 +26,7 @@ import { projectPage } from './app/project-page';
 import { rebuild } from './app/rebuild';
 import { Rebuilds } from './app/rebuilds';
 import { RunPictures } from './app/run-pictures';
-import { type CheckpointPorts, signCheckpoint, signDueCheckpoints } from './app/sign-checkpoint';
+import { type CheckpointPorts, signCheckpoints, signDueCheckpoints } from './app/sign-checkpoint';
 import { LiveRuns } from './domain/live-runs';
 import { liveFollowerName } from './domain/read-models';
 import { inPages, newRun, sampleSteps, servicesOn, testClock } from './testing/sample-run';
@@ -214,8 +215,8 @@ describe('projector on a real ledger', () => {
     clock,
     kid: key.kid,
     sign: (checkpoint) => signWith(key, checkpoint),
-    lastSigned,
-    save: saveCheckpoint,
+    standings,
+    save: saveCheckpoints,
     witness: (head) => witnessed.push(head),
     live: new LiveRuns(300_000),
   });
@@ -235,6 +236,52 @@ describe('projector on a real ledger', () => {
     });
     expect((await checkpointsSince(sql, new Date(0))).filter((head) => head.id === run.id)).toMatchObject([{ seq: 19, jws: own[0]?.jws }]);
     expect(ports.live.due(Number.MAX_SAFE_INTEGER).map((due) => due.id)).not.toContain(run.id);
+  });
+
+  it('signs runs that end together with three queries, each over its own events, however many those are', async () => {
+    const runs = Array.from({ length: 20 }, () => newRun('signed'));
+    for (const run of runs) await live(run);
+    const other = newRun('elsewhere');
+    await live(other);
+    const long = erasureStream(other.id, 'elsewhere');
+    const erased = {
+      type: 'content.erased',
+      actor: 'principal:ada',
+      data: { run_id: other.id, classes: ['rest'], cause: 'requested', by: 'ada' },
+    } as const;
+    await services.ledgerOf('runs').record(long, Array(40).fill(erased));
+    const witnessed: { seq: number; id: string; jws: string }[] = [];
+    const asked: string[] = [];
+    const counting: SqlClient = {
+      query: (text, values) => {
+        asked.push(text);
+        return sql.query(text, values);
+      },
+    };
+    const ports = checkpointPorts(witnessed);
+    const reads = { few: 0, pages: 0 };
+    const countingStore: CheckpointPorts['store'] = {
+      eventsAt: (org, places) => {
+        reads.few += 1;
+        return store.eventsAt(org, places);
+      },
+      readWithHashes: (stream, page) => {
+        reads.pages += 1;
+        return store.readWithHashes(stream, page);
+      },
+    };
+    await signCheckpoints({ ...ports, store: countingStore }, [...runs, newRun('signed'), other, long], counting);
+    expect([asked.length, reads]).toEqual([2, { few: 2, pages: 1 }]);
+    expect(witnessed.map(({ id }) => id)).toEqual([...runs.map(({ id }) => id), other.id, `erasure-${other.id}`]);
+    for (const [at, run] of runs.entries()) {
+      const chain = verifyChain(await store.readWithHashes(run));
+      expect(await verifyCheckpoint(key.publicKeys, witnessed[at]?.jws ?? '')).toMatchObject({
+        checkpoint: { stream: `run-${run.id}`, seq: 19, hash: chain.ok ? chain.hash : '', org: 'signed' },
+      });
+    }
+    // Signed before: nothing new leaves, and nothing is read again.
+    await signCheckpoints({ ...ports, store: countingStore }, [other, long], counting);
+    expect([witnessed.length, reads]).toEqual([22, { few: 2, pages: 1 }]);
   });
 
   it('signs what was erased of a run, under its own name, and the run stays as it was signed', async () => {
@@ -271,7 +318,7 @@ describe('projector on a real ledger', () => {
     await reader.query('alter table ledger.stream_heads disable trigger all');
     await reader.query("update ledger.stream_heads set hash = sha256('another history') where stream = $1", [`run-${forged.id}`]);
     await reader.query('alter table ledger.stream_heads enable trigger all');
-    await expect(signCheckpoint(ports, forged, sql)).rejects.toThrow('do not lead to its head at 7');
+    await expect(signCheckpoints(ports, [forged], sql)).rejects.toThrow('do not lead to its head at 7');
     await reader.query('alter table ledger.events disable trigger all');
     const body = "replace(convert_from(body, 'UTF8'), 'ada', 'eve')";
     await reader.query(
@@ -279,8 +326,8 @@ describe('projector on a real ledger', () => {
       [`run-${changed.id}`],
     );
     await reader.query('alter table ledger.events enable trigger all');
-    await expect(signCheckpoint(ports, changed, sql)).rejects.toThrow('event 1 does not follow');
-    await signCheckpoint(ports, honest, sql);
+    await expect(signCheckpoints(ports, [changed], sql)).rejects.toThrow('event 1 does not follow');
+    await signCheckpoints(ports, [honest], sql);
     expect(witnessed.map(({ id }) => id)).toEqual([honest.id]);
     // Later followers must find nothing wrong here.
     await reader.query('alter table ledger.events disable trigger all');

@@ -1,22 +1,48 @@
+import { type StreamRef, streamNameOf } from '@fluidbox/contracts';
 import type { SqlClient } from '@fluidbox/event-store';
-import { type SignedHead, type Vouched, witnessId } from '../app/sign-checkpoint';
+import { type SignedHead, type Standing, witnessId } from '../app/sign-checkpoint';
 
-export async function saveCheckpoint(tx: SqlClient, head: SignedHead, kid: string): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    `insert into ledger.checkpoints (stream, seq, org_id, hash, jws, kid) values ($1, $2, $3, decode($4, 'hex'), $5, $6)
-     on conflict (stream, seq) do nothing`,
-    [head.stream, head.seq, head.org, head.hash, head.jws, kid],
+export async function saveCheckpoints(tx: SqlClient, heads: readonly SignedHead[], kid: string): Promise<SignedHead[]> {
+  const { rows } = await tx.query<{ stream: string }>(
+    `insert into ledger.checkpoints (stream, seq, org_id, hash, jws, kid)
+     select stream, seq, org_id, decode(hash, 'hex'), jws, $6
+     from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[]) signed (stream, seq, org_id, hash, jws)
+     on conflict (stream, seq) do nothing returning stream`,
+    [
+      heads.map(({ stream }) => stream),
+      heads.map(({ seq }) => seq),
+      heads.map(({ org }) => org),
+      heads.map(({ hash }) => hash),
+      heads.map(({ jws }) => jws),
+      kid,
+    ],
   );
-  return rowCount > 0;
+  const saved = new Set(rows.map(({ stream }) => stream));
+  return heads.filter(({ stream }) => saved.has(stream));
 }
 
-export async function lastSigned(tx: SqlClient, stream: string): Promise<Vouched | null> {
-  const { rows } = await tx.query<{ seq: string; hash: Buffer }>(
-    'select seq, hash from ledger.checkpoints where stream = $1 order by seq desc limit 1',
-    [stream],
+interface StandingRow {
+  number: number;
+  seq: string;
+  hash: string;
+  closed: boolean;
+  signed_seq: string | null;
+  signed_hash: string | null;
+}
+export async function standings(tx: SqlClient, refs: readonly StreamRef[]): Promise<Standing[]> {
+  const { rows } = await tx.query<StandingRow>(
+    `select asked.number::integer, h.seq, encode(h.hash, 'hex') as hash, h.closed, c.seq as signed_seq, encode(c.hash, 'hex') as signed_hash
+     from unnest($1::text[], $2::text[]) with ordinality asked (stream, org_id, number)
+     join ledger.stream_heads h on h.stream = asked.stream and h.org_id = asked.org_id and h.seq > 0
+     left join lateral (select seq, hash from ledger.checkpoints where stream = asked.stream order by seq desc limit 1) c on true
+     order by asked.number`,
+    [refs.map(streamNameOf), refs.map(({ org }) => org)],
   );
-  const row = rows[0];
-  return row === undefined ? null : { seq: Number(row.seq), hash: row.hash.toString('hex') };
+  return rows.flatMap(({ number, seq, hash, closed, signed_seq, signed_hash }) => {
+    const ref = refs[number - 1];
+    const signed = signed_seq === null || signed_hash === null ? null : { seq: Number(signed_seq), hash: signed_hash };
+    return ref === undefined ? [] : [{ ref, head: { seq: Number(seq), hash, closed }, signed }];
+  });
 }
 
 /** Signed since then: whether a witness got them before we stopped or lost the bus is not known, and twice does no harm. */

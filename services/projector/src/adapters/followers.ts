@@ -1,8 +1,8 @@
-import { type RecordedEvent, terminalStatuses, timelineEvent } from '@fluidbox/contracts';
+import { type RecordedEvent, type StreamRef, terminalStatuses, timelineEvent } from '@fluidbox/contracts';
 import type { Clock, EventStore, LogFollower } from '@fluidbox/event-store';
 import { type ProjectPorts, projectPage, projectParked } from '../app/project-page';
 import { type RepublishPorts, refOf, republishGaps } from '../app/republish-gaps';
-import { type CheckpointPorts, signCheckpoint } from '../app/sign-checkpoint';
+import { type CheckpointPorts, signCheckpoints } from '../app/sign-checkpoint';
 import { liveFollowerName } from '../domain/read-models';
 import { liveVersions, versionsWithout } from './rebuild-table';
 
@@ -38,11 +38,13 @@ export const checkpointFollower = (ports: CheckpointPorts, clock: Clock): LogFol
   categories: ['run', 'erasure'],
   async handle(events, tx) {
     const now = clock.now().getTime();
+    const due = new Map<string, StreamRef>();
     for (const event of events) {
       const ref = refOf(event);
-      if (ref.category === 'erasure' || endsRun(event)) await signCheckpoint(ports, ref, tx);
+      if (ref.category === 'erasure' || endsRun(event)) due.set(event.stream, ref);
       else ports.live.moved(ref.id, event.org, now);
     }
+    await signCheckpoints(ports, [...due.values()], tx);
   },
 });
 
