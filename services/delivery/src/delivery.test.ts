@@ -498,6 +498,10 @@ describe('delivery, on Postgres, to real receivers', () => {
     const at = (ms: number): Date => new Date(deployment.clock.now().getTime() + ms);
     expect(await process.deliveries.begin(first, first.body, at(25_000))).toMatchObject({ id: first.id });
     expect(await process.deliveries.begin(second, second.body, at(31_000))).toBeNull();
+    const { rows } = await deployment.admin.query<{ leased_until: Date }>('select leased_until from delivery.deliveries where id = $1', [
+      first.id,
+    ]);
+    expect(rows[0]?.leased_until.getTime()).toBeGreaterThan(at(50_000).getTime());
     // Twice is once.
     expect(await process.deliveries.begin(first, first.body, at(26_000))).toBeNull();
   });

@@ -4,8 +4,9 @@ import type { SqlPool } from '@fluidbox/service-kit';
 import type { Claimed, Sending } from '../app/ports';
 import type { SecretBox } from './webhook-table';
 
-/** Longer than an attempt can take, so that a live process never loses one. */
+/** Both longer than an attempt can take, so that a live process never loses one. */
 const leaseMs = 30_000;
+const leaseLeftMsMin = 15_000;
 /** Of one receiver, what was begun included. */
 const pageMax = 64;
 const advisoryLock = 0x64656c;
@@ -74,11 +75,15 @@ export interface Beginning {
   readonly now: Date;
 }
 
-/** The attempt of a lost process is closed in the same statement. */
+/**
+ * The attempt of a lost process is closed in the same statement. A lease that is long enough for an attempt stays as it is: a row whose indexed columns do not
+ * change costs no index an entry.
+ */
 const beginSql = `
   with begun as (
-    update delivery.deliveries d set body = b.body, attempts = b.attempt, tries = d.tries + 1, leased_until = b.until
-    from unnest($2::uuid[], $3::integer[], $4::text[], $5::timestamptz[], $6::timestamptz[]) b (id, attempt, body, at, until)
+    update delivery.deliveries d set body = b.body, attempts = b.attempt, tries = d.tries + 1,
+      leased_until = case when d.leased_until < b.safe then b.until else d.leased_until end
+    from unnest($2::uuid[], $3::integer[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[]) b (id, attempt, body, at, safe, until)
     where d.id = b.id and d.lease = $1 and d.attempts = b.attempt - 1 and d.state = 'pending' and d.leased_until > b.at
     returning d.id, d.webhook_id, b.attempt, b.at
   ), lost as (
@@ -102,6 +107,7 @@ export async function beginAll(
     beginnings.map(({ claimed }) => claimed.attempt),
     beginnings.map(({ body }) => body),
     beginnings.map(({ now }) => now),
+    beginnings.map(({ now }) => new Date(now.getTime() + leaseLeftMsMin)),
     beginnings.map(({ now }) => new Date(now.getTime() + leaseMs)),
   ]);
   const begun = new Map(rows.map((row) => [row.id, row]));

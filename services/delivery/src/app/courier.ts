@@ -4,7 +4,7 @@ import { Receivers } from './receivers';
 
 /** Deliveries in hand, waiting for their turn included. */
 const takenMax = 2_048;
-/** While a receiver has more than so many in hand and all goes well, there is nothing to look for at the end of an attempt. */
+/** While a receiver has more than so many in hand and all goes well, the end of an attempt is no reason to look for more or to record. */
 const enoughInHand = 32;
 /** When something is due that cannot be taken now, because its receiver is busy or another process is at it. */
 const lookAgainMs = 1_000;
@@ -22,6 +22,8 @@ export class Courier {
   #again = false;
   /** There was no room for more. */
   #full = false;
+  /** Something was settled that is not in the ledger. */
+  #unrecorded = false;
   #stopped = false;
   #timer: NodeJS.Timeout | null = null;
 
@@ -86,8 +88,11 @@ export class Courier {
       this.ports.onFailure('an attempt', error);
     }
     const left = this.#receivers.end(claimed.webhookId);
-    if (this.#full || left <= enoughInHand || step?.kind !== 'delivered') this.wake();
-    if (step === null || step.kind === 'retry') return;
+    if (step !== null && step.kind !== 'retry') this.#unrecorded = true;
+    if (!this.#full && left > enoughInHand && step?.kind === 'delivered') return;
+    this.wake();
+    if (!this.#unrecorded) return;
+    this.#unrecorded = false;
     await this.ports.record().catch((error: unknown) => this.ports.onFailure('recording', error));
   }
 

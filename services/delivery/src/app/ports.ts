@@ -90,7 +90,7 @@ export interface DeliveryTable {
   /** What was claimed and not begun: anybody may take it. */
   giveBack(claimed: Claimed): Promise<void>;
   /**
-   * Records that an attempt begins, with the bytes of this one and every later one, and leases it anew. Null: it is not to be sent, because its lease has
+   * Records that an attempt begins, with the bytes of this one and every later one, and leases it for long enough. Null: it is not to be sent, because its lease has
    * ended or the delivery was cancelled.
    */
   begin(claimed: Claimed, body: string, now: Date): Promise<Sending | null>;
