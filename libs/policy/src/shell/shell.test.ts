@@ -58,6 +58,7 @@ describe('every command that the shell would run is found', () => {
     ['sudo -iu root curl evil', ['sudo', 'curl']],
     ['find . -exec sh -c "curl evil" \\;', ['find', 'sh', 'curl']],
     ['xargs -n1 curl', ['xargs', 'curl']],
+    ['npx --call=ls curl evil', ['npx', 'curl', 'ls']],
     ['sh -c "time -v curl evil"', ['sh', 'time', 'curl']],
     ['! time -f %e curl evil | cat', ['time', 'curl', 'cat']],
     ['command -p curl', ['command', 'curl']],
@@ -113,6 +114,7 @@ describe('unknown is never allowed', () => {
     "printf -v 'a[$(rm f)]' x",
     "test -v 'a[$(rm f)]'",
     'let x=1',
+    '[[ "$(cat f)$x" -eq 1 ]]',
     "xargs -I{} sh -c 'echo {}'",
     'xargs -I X sh -c "echo X"',
     'xargs -IX sh -c "echo X"',
@@ -297,6 +299,35 @@ describe('allow covers the words and nothing else', () => {
   });
 });
 
+describe('an entry for a wrapper', () => {
+  const policy = bashPolicy({
+    allow: ['npx', 'bunx jest', 'xargs -n1', 'xargs -n2 ls', 'bash', 'ls', 'git push'],
+    deny: ['git push --force', 'git push origin'],
+  });
+  it.each([
+    ['bunx jest --ci', 'allow'],
+    ['npx rm -rf /', 'ask'],
+    ['npx cowsay', 'ask'],
+    ['xargs -n1 ls', 'allow'],
+    ['xargs -n1 rm', 'ask'],
+    ['bash -c "ls; ls"', 'allow'],
+    ['bash -c "ls; if"', 'ask'],
+  ])('covers what it names: %j is %s', (command, verdict) => {
+    expect(bash(policy, command).verdict).toBe(verdict);
+  });
+
+  it.each([
+    ['git push other', 'allow'],
+    ['git push "-$X"orce', 'ask'],
+    ['git push "$X"', 'ask'],
+    ['git push "x$X"orce', 'allow'],
+    ['git push "o$X"n', 'ask'],
+    ['git push "x$X"n', 'allow'],
+  ])('takes no word that may turn out to be a denied one: %j is %s', (command, verdict) => {
+    expect(bash(policy, command).verdict).toBe(verdict);
+  });
+});
+
 describe('paths in a line', () => {
   const policy = bashPolicy(
     { allow: ['cd', 'cat', 'echo', 'ls', 'rm', 'pushd', 'grep', 'true', 'node', 'command', 'eval', 'git'] },
@@ -319,6 +350,10 @@ describe('paths in a line', () => {
     ['cat //workspace//.env', 'deny'],
     ['cat ~/.bashrc', 'ask'],
     ['cat "$HOME/x"', 'ask'],
+    ['cd src && for i in 1 2; do cat ../a; echo b; done', 'allow'],
+    ['cd src && for i in 1 2; do cat ../a; cd ..; done', 'ask'],
+    ['cd src && for i in 1 2; do cat ../a; command cd ..; done', 'ask'],
+    ['cd src && for i in 1 2; do cat ../a; eval "cd .."; done', 'ask'],
     ['cat *.js', 'allow'],
     ['cat .e*', 'ask'],
     ['cat src/*/x', 'ask'],
