@@ -168,8 +168,46 @@ describe('paths', () => {
 
   // Not where picomatch contradicts itself: it takes `/a/**` for `/a`, but not `/*/**` for `/a` nor `/**/x` for `/x`. Ours takes all three.
   it('globs mean what picomatch means by them', () => {
-    const segment = fc.constantFrom('a', 'b', '*', '**', '*.env', '.env', 'a?', '.git', '[ab]', '{a,b.c}', 'b*c', 'ab*ba', 'a*b*');
-    const name = fc.constantFrom('a', 'b', '.env', 'prod.env', 'ab', '.git', 'b.c', 'bxc', 'aba', 'abba');
+    const segment = fc.constantFrom(
+      'a',
+      'b',
+      '*',
+      '**',
+      '*.env',
+      '.env',
+      'a?',
+      '.git',
+      '[ab]',
+      '{a,b.c}',
+      'b*c',
+      'ab*ba',
+      'a*b*',
+      '[!a]',
+      '[^b]',
+      '[a-c]',
+      '[!a-b]',
+      '[b-cx]*',
+      'a[-b]',
+    );
+    const name = fc.constantFrom(
+      'a',
+      'b',
+      '.env',
+      'prod.env',
+      'ab',
+      '.git',
+      'b.c',
+      'bxc',
+      'aba',
+      'abba',
+      'c',
+      'x',
+      'cx',
+      '-',
+      'a-',
+      '!',
+      '^',
+    );
     fc.assert(
       fc.property(fc.array(segment, { minLength: 1, maxLength: 4 }), fc.array(name, { minLength: 1, maxLength: 4 }), (segments, names) => {
         const [pattern, text] = [`/r/${segments.join('/')}`, `/r/${names.join('/')}`];
