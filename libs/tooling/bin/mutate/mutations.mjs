@@ -261,7 +261,7 @@ export const mutations = {
         patches: [
           {
             file: 'services/projector/src/app/sign-checkpoint.ts',
-            find: '  await checkHead(ports, ref, head, await ports.lastSigned(tx, stream));\n',
+            find: '      await checkHead(ports, standing, short.get(streamNameOf(standing.ref)));\n',
             replace: '',
           },
         ],
