@@ -213,9 +213,7 @@ export function firstGlobOf(globs: readonly Glob[], path: string): Glob | undefi
   });
 }
 
-/** Could a path that `*` and `?` of `path` stand for match? */
-export const mayMatchGlob = (glob: Glob, path: string): boolean => firstGlobThatMayMatch([glob], path) !== undefined;
-
+/** The first pattern that a path could match which `*` and `?` of `path` stand for. */
 export function firstGlobThatMayMatch(globs: readonly Glob[], path: string): Glob | undefined {
   const names = unknownNamesOf(path);
   return globs.find((glob) => matchesSome(glob, names));

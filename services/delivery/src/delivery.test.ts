@@ -333,7 +333,13 @@ describe('delivery, on Postgres, to real receivers', () => {
       // Eight are under way, and no ninth comes.
       if (held.length === 8) for (const each of held.splice(0)) each.writeHead(204).end();
     };
-    const process = deployment.startProcess([hooks.host]);
+    let recordings = 0;
+    const process = deployment.startProcess([hooks.host], ({ record }) => ({
+      record: () => {
+        recordings += 1;
+        return record();
+      },
+    }));
     const webhook = await subscribe(process, hooks.url);
     await add(process, webhook, 256);
     process.counts.transactions = 0;
@@ -341,6 +347,8 @@ describe('delivery, on Postgres, to real receivers', () => {
     await until(async () => (await deployment.recorded()).filter(({ type }) => type === 'callback.delivered').length === 256);
     await process.courier.stop();
     expect(process.counts.transactions).toBeLessThan(256);
+    // Half a page, not each attempt, is a reason to bring the ledger up to date.
+    expect(recordings).toBeLessThan(128);
     expect([new Set(hooks.received.map(idOf)).size, hooks.received.length, most]).toEqual([256, 256, 8]);
     expect(process.failures).toEqual([]);
   });

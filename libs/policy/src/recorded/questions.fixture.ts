@@ -6,7 +6,7 @@ import { type CompiledPolicy, compilePolicy } from '../compile';
 import { parsePolicy } from '../document';
 import { evaluateProjection } from '../evaluate';
 import { entryOfPart, explain } from '../explain';
-import { alwaysMatchesGlob, compileGlob, exampleOfGlob, matchesGlob, mayMatchGlob } from '../glob';
+import { alwaysMatchesGlob, compileGlob, exampleOfGlob, firstGlobThatMayMatch, matchesGlob } from '../glob';
 import { noHistory } from '../history/judge';
 import { importClaude } from '../import/claude';
 import { commandForm, globsOf, readEntry } from '../import/claude-entry';
@@ -281,7 +281,7 @@ for (const glob of globs)
       return [
         exampleOfGlob(compiled),
         bits((p) => matchesGlob(compiled, p)),
-        bits((p) => mayMatchGlob(compiled, p)),
+        bits((p) => firstGlobThatMayMatch([compiled], p) !== undefined),
         bits((p) => alwaysMatchesGlob(compiled, p)),
         bits((p) => matchesGlob(insensitive, p)),
       ];

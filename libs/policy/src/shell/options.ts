@@ -149,9 +149,11 @@ export function canonicalFlags(text: string, grammar: Grammar): string[] {
 const readBefore = new WeakMap<readonly Word[], Arguments>();
 /** Of the words of a command and its program (`programOf` them). Paths, rules, hazards and the scope key each ask; the words are read once. */
 export function argumentsOf(words: readonly Word[], program: string): Arguments {
-  const known = readBefore.get(words) ?? readArguments(words, program);
-  readBefore.set(words, known);
-  return known;
+  const known = readBefore.get(words);
+  if (known !== undefined) return known;
+  const read = readArguments(words, program);
+  readBefore.set(words, read);
+  return read;
 }
 
 function readArguments(words: readonly Word[], program: string): Arguments {
